@@ -1,0 +1,54 @@
+"""Every error of otel-eval.
+
+    OtelEvalError
+    ├── ConfigError     the operator must change something; raised before the first byte is read
+    ├── PluginError     a plug-in (dialect, metric, sink, judge) broke its contract
+    ├── InputError      these bytes are no good: never send them again
+    ├── Overloaded      no room now: send again later
+    ├── JudgeError      a judge gave no usable verdict; `reason` says why
+    └── SinkError       results could not be written
+
+Messages name the thing with `!r`, say what was expected and what to do. They never hold conversation content or keys.
+"""
+
+
+class OtelEvalError(Exception):
+    """Base of all errors raised by otel-eval."""
+
+
+class ConfigError(OtelEvalError):
+    """The configuration, an option or an environment variable is wrong."""
+
+
+class PluginError(OtelEvalError):
+    """A plug-in could not be loaded or broke its contract."""
+
+
+class InputError(OtelEvalError):
+    """Bytes that cannot be read; sending them again cannot help."""
+
+
+class Overloaded(OtelEvalError):  # noqa: N818 - named after what is said to the client, as in STYLE
+    """There is no room at the moment. `retry_after_s` is a hint in seconds."""
+
+    def __init__(self, message: str, *, retry_after_s: float = 1.0) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class JudgeError(OtelEvalError):
+    """A judge gave no usable verdict. `reason` is a value of `model.FailReason`."""
+
+    def __init__(self, reason: str, message: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.retry_after_s = retry_after_s
+
+
+class SinkError(OtelEvalError):
+    """Results could not be written. `retryable` says whether trying again can help; `retry_after_s` when."""
+
+    def __init__(self, message: str, *, retryable: bool, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+        self.retry_after_s = retry_after_s
