@@ -1,11 +1,11 @@
 """A conversation as rebuilt from spans, and as everything behind it reads it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from otel_eval.model.message import Message, ToolCall, ToolResult
-from otel_eval.model.span import NO_ATTRIBUTES, Attributes, SpanRef
+from otel_eval.model.span import Attributes, SpanRef, no_attributes
 from otel_eval.model.step import NO_USAGE, Gap, Usage
 
 JoinedBy: TypeAlias = Literal["conversation_id", "trace", "history", "given"]
@@ -53,7 +53,7 @@ class Conversation:
     system: str | None = None
     agent: str | None = None
     agents: tuple[str, ...] = ()
-    tools: Mapping[str, Mapping[str, Any]] = NO_ATTRIBUTES
+    tools: Mapping[str, Mapping[str, Any]] = field(default_factory=no_attributes)
     tool_runs: tuple[ToolRun, ...] = ()
     trace_ids: tuple[str, ...] = ()
     spans: tuple[SpanRef, ...] = ()
@@ -71,7 +71,7 @@ class Conversation:
     gaps: tuple[Gap, ...] = ()
     start_ns: int = 0
     end_ns: int = 0
-    attributes: Attributes = NO_ATTRIBUTES
+    attributes: Attributes = field(default_factory=no_attributes)
     """Resource and span attributes that selection, references and task keys are read from."""
 
     @property

@@ -1,11 +1,11 @@
 """What a conversation is held against."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from otel_eval.model.message import ToolCall
-from otel_eval.model.span import NO_ATTRIBUTES
+from otel_eval.model.span import no_attributes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +21,7 @@ class Reference:
     task: str | None = None
     """Key under which repeated trials of one task are grouped (pass^k)."""
     trial: str | None = None
-    extra: Mapping[str, Any] = NO_ATTRIBUTES
+    extra: Mapping[str, Any] = field(default_factory=no_attributes)
 
 
 NO_REFERENCE = Reference()

@@ -1,12 +1,12 @@
 """Verdicts, and the ways in which there is none."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
 
 from otel_eval.model.conversation import Conversation
-from otel_eval.model.span import NO_ATTRIBUTES, SpanRef
+from otel_eval.model.span import SpanRef, no_attributes
 
 
 class SkipReason(StrEnum):
@@ -70,7 +70,7 @@ class Score:
     label: str | None = None
     explanation: str | None = None
     evidence: tuple[int, ...] = ()
-    details: Mapping[str, Any] = NO_ATTRIBUTES
+    details: Mapping[str, Any] = field(default_factory=no_attributes)
     judge: JudgeUse | None = None
 
 

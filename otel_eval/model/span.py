@@ -19,6 +19,11 @@ NO_ATTRIBUTES: Attributes = MappingProxyType({})
 STATUS_UNSET, STATUS_OK, STATUS_ERROR = 0, 1, 2
 
 
+def no_attributes() -> Attributes:
+    """The shared empty mapping, as a default factory: Python 3.11 takes no mapping proxy as a default."""
+    return NO_ATTRIBUTES
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpanRef:
     """Where something stands: the span it was read from."""
@@ -33,7 +38,7 @@ class SpanEvent:
 
     name: str
     time_ns: int | None = None
-    attributes: Attributes = NO_ATTRIBUTES
+    attributes: Attributes = field(default_factory=no_attributes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +47,7 @@ class SpanLink:
 
     trace_id: str
     span_id: str
-    attributes: Attributes = NO_ATTRIBUTES
+    attributes: Attributes = field(default_factory=no_attributes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +57,7 @@ class Scope:
     name: str = ""
     version: str = ""
     schema_url: str = ""
-    resource: Attributes = NO_ATTRIBUTES
+    resource: Attributes = field(default_factory=no_attributes)
 
 
 NO_SCOPE = Scope()
@@ -69,7 +74,7 @@ class Span:
     kind: int = 0
     start_ns: int | None = None
     end_ns: int | None = None
-    attributes: Attributes = NO_ATTRIBUTES
+    attributes: Attributes = field(default_factory=no_attributes)
     events: tuple[SpanEvent, ...] = ()
     links: tuple[SpanLink, ...] = ()
     status_code: int = STATUS_UNSET
@@ -100,7 +105,7 @@ class LogRecord:
     observed_ns: int | None = None
     severity_number: int = 0
     body: AnyValue = None
-    attributes: Attributes = NO_ATTRIBUTES
+    attributes: Attributes = field(default_factory=no_attributes)
     scope: Scope = NO_SCOPE
     order: int = 0
 
