@@ -37,12 +37,26 @@ class Overloaded(OtelEvalError):  # noqa: N818 - named after what is said to the
 
 
 class JudgeError(OtelEvalError):
-    """A judge gave no usable verdict. `reason` is a value of `model.FailReason`."""
+    """A judge gave no usable verdict. `reason` is a value of `model.FailReason`.
 
-    def __init__(self, reason: str, message: str, *, retry_after_s: float | None = None) -> None:
+    `use` is what it took all the same (`model.JudgeUse`), None if nothing was sent. `limit_tokens` is the size of the window where the
+    question was too long and the endpoint said so.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        message: str,
+        *,
+        retry_after_s: float | None = None,
+        use: object | None = None,
+        limit_tokens: int | None = None,
+    ) -> None:
         super().__init__(message)
         self.reason = reason
         self.retry_after_s = retry_after_s
+        self.use = use
+        self.limit_tokens = limit_tokens
 
 
 class SinkError(OtelEvalError):

@@ -1,0 +1,92 @@
+"""The seam of the judge: one question in, one reply out.
+
+A metric makes a `Question` and calls `Judge.ask`. Everything that makes judging safe and affordable (cache, breaker, retry, budget, panel)
+is a judge that holds a judge, so a metric never sees it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, runtime_checkable
+
+from otel_eval.judges.form import Form
+from otel_eval.model import Conversation, JudgeUse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One question about one conversation.
+
+    The prompt is `preamble` (system; the same bytes for every metric and conversation), then `record` (the conversation as rendered), then
+    `ask`: several questions on one conversation share all but the end, which is what prefix caches need.
+    """
+
+    name: str
+    """The kind of question: `goal_accuracy`, `topic_adherence`, `yes_no`, `infer_goal`, … Doubles and rules go by it."""
+    form: Form
+    preamble: str = ""
+    record: str = ""
+    ask: str = ""
+    nonce: str = ""
+    """The fence of `record`; left out of cache keys, so that a re-rendered equal conversation is the same question."""
+    prompt: str = ""
+    """Name and version of the prompt file, `goal_accuracy.v1`."""
+    prompt_hash: str = ""
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    """What the prompt was filled with, by name: material for judges that do not read prompts."""
+    conversation: Conversation | None = None
+    """The same conversation, structured: for judges that follow rules."""
+    blocks: tuple[int, ...] = ()
+    """Index of the conversation's message for each block of the record."""
+    left_out_tokens: int = 0
+    """Estimated tokens that were elided from the record; 0 where it is whole."""
+    output_tokens: int = 1024
+    """Cap of the reply."""
+    deadline: float | None = None
+    """Moment on the clock of `time.monotonic` after which no answer is wanted."""
+    repair: str | None = None
+    """Reason why the last reply was not used; then one sentence is added to the prompt."""
+    sample: int = 0
+    """Which of several independent samples this is; part of the cache key."""
+
+    @property
+    def text(self) -> str:
+        """The user's part of the prompt."""
+        return f"{self.record}\n\n{self.ask}" if self.record else self.ask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """A judge's answer, checked against the form of the question."""
+
+    answer: Mapping[str, Any]
+    use: JudgeUse
+    confidence: float | None = None
+    """Probability of the answer in [0, 1], None where the judge gave none."""
+    confidence_source: str | None = None
+    """`decision`, `logprobs`, `samples`: how the confidence was come by; uncalibrated unless a label set says otherwise."""
+    notes: Mapping[str, int] = field(default_factory=dict)
+    """What was dropped from the reply, counted: `evidence_dropped`, `extra_keys`, `ids_dropped`."""
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """Answers questions. Raises `errors.JudgeError` with a closed reason; never answers with a guess."""
+
+    async def ask(self, question: Question) -> Reply: ...
+
+
+def use_sum(first: JudgeUse | None, second: JudgeUse) -> JudgeUse:
+    """The use of two calls for one question: who answered last, and what both took."""
+    if first is None:
+        return second
+    return replace(
+        second,
+        calls=first.calls + second.calls,
+        input_tokens=_sum(first.input_tokens, second.input_tokens),
+        output_tokens=_sum(first.output_tokens, second.output_tokens),
+        cost_usd=_sum(first.cost_usd, second.cost_usd),
+    )
+
+
+def _sum(first: Any, second: Any) -> Any:
+    return second if first is None else first if second is None else first + second
