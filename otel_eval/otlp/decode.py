@@ -1,0 +1,157 @@
+"""Protobuf bodies of OTLP to spans and log records.
+
+**Source**: opentelemetry-proto v1.11.0. What is invalid there is rejected alone and counted (`invalid_trace_id`, `invalid_span_id`,
+`invalid_parent_span_id`); a log record with invalid ids only loses them. Of a repeated attribute key the last value counts.
+
+Every span of a worker passes here: the loops are plain and the constructors take all fields in order.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from google.protobuf.message import DecodeError
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from otel_eval.errors import InputError
+from otel_eval.model import AnyValue, Batch, LogRecord, Scope, Span, SpanEvent, SpanLink
+from otel_eval.otlp.freeze import constructor_of
+
+ZERO_TRACE_ID = bytes(16)
+ZERO_SPAN_ID = bytes(8)
+
+_span = constructor_of(Span)
+_event = constructor_of(SpanEvent)
+_link = constructor_of(SpanLink)
+_log = constructor_of(LogRecord)
+
+
+def batch_from_traces(body: bytes) -> Batch:
+    """The spans of an ExportTraceServiceRequest, in wire order; InputError when it is none."""
+    try:
+        request = ExportTraceServiceRequest.FromString(body)
+    except DecodeError as error:
+        raise InputError(f"{len(body)} bytes are not a protobuf ExportTraceServiceRequest: expected an OTLP traces body") from error
+    spans: list[Span] = []
+    rejected: dict[str, int] = {}
+    for group in request.resource_spans:
+        resource = attributes_from_pairs(group.resource.attributes)
+        for part in group.scope_spans:
+            add_spans(part.spans, _scope(part, group, resource), spans, rejected)
+    return Batch(spans=tuple(spans), rejected=rejected)
+
+
+def batch_from_logs(body: bytes) -> Batch:
+    """The records of an ExportLogsServiceRequest, in wire order; InputError when it is none."""
+    try:
+        request = ExportLogsServiceRequest.FromString(body)
+    except DecodeError as error:
+        raise InputError(f"{len(body)} bytes are not a protobuf ExportLogsServiceRequest: expected an OTLP logs body") from error
+    logs: list[LogRecord] = []
+    for group in request.resource_logs:
+        resource = attributes_from_pairs(group.resource.attributes)
+        for part in group.scope_logs:
+            _add_logs(part.log_records, _scope(part, group, resource), logs)
+    return Batch(logs=tuple(logs))
+
+
+def attributes_from_pairs(pairs: Iterable[Any]) -> dict[str, AnyValue]:
+    """The attributes of repeated KeyValue. Most values are non-empty strings, which cost one look."""
+    attributes: dict[str, AnyValue] = {}
+    for pair in pairs:
+        value = pair.value
+        attributes[pair.key] = value.string_value or value_from_any(value)
+    return attributes
+
+
+def value_from_any(value: Any) -> AnyValue:
+    """A protobuf AnyValue as Python; None for an empty one and for the indices of the profiles signal."""
+    kind = value.WhichOneof("value")
+    if kind == "array_value":
+        return [item.string_value or value_from_any(item) for item in value.array_value.values]
+    if kind == "kvlist_value":
+        return attributes_from_pairs(value.kvlist_value.values)
+    if kind is None or kind == "string_value_strindex":
+        return None
+    plain: AnyValue = getattr(value, kind)
+    return plain
+
+
+def add_spans(messages: Iterable[Any], scope: Scope, spans: list[Span], rejected: dict[str, int]) -> None:
+    """Append the valid spans of one scope to `spans` and count the others in `rejected`."""
+    for s in messages:
+        trace_id, span_id, parent_id = s.trace_id, s.span_id, s.parent_span_id
+        if len(trace_id) != 16 or len(span_id) != 8 or trace_id == ZERO_TRACE_ID or span_id == ZERO_SPAN_ID or len(parent_id) not in (0, 8):
+            reason = _fault_of_ids(trace_id, span_id)
+            rejected[reason] = rejected.get(reason, 0) + 1
+            continue
+        events, links, status = s.events, s.links, s.status
+        spans.append(
+            _span(
+                trace_id.hex(),
+                span_id.hex(),
+                parent_id.hex() if parent_id and parent_id != ZERO_SPAN_ID else None,
+                s.name,
+                s.kind,
+                s.start_time_unix_nano or None,
+                s.end_time_unix_nano or None,
+                attributes_from_pairs(s.attributes),
+                tuple([_event(e.name, e.time_unix_nano or None, attributes_from_pairs(e.attributes)) for e in events]) if events else (),
+                _links(links) if links else (),
+                status.code,
+                status.message,
+                s.trace_state,
+                s.flags,
+                scope,
+                s.dropped_attributes_count,
+                s.dropped_events_count,
+            )
+        )
+
+
+def _add_logs(messages: Iterable[Any], scope: Scope, logs: list[LogRecord]) -> None:
+    for r in messages:
+        trace_id, span_id = r.trace_id, r.span_id
+        attributes = attributes_from_pairs(r.attributes)
+        logs.append(
+            _log(
+                trace_id.hex() if len(trace_id) == 16 and trace_id != ZERO_TRACE_ID else None,
+                span_id.hex() if len(span_id) == 8 and span_id != ZERO_SPAN_ID else None,
+                r.event_name or event_name_from_attributes(attributes),
+                r.time_unix_nano or None,
+                r.observed_time_unix_nano or None,
+                r.severity_number,
+                r.body.string_value or value_from_any(r.body),
+                attributes,
+                scope,
+                len(logs),
+            )
+        )
+
+
+def event_name_from_attributes(attributes: dict[str, AnyValue]) -> str:
+    """The name that producers before OTLP 1.6 put in the attribute `event.name`; "" without one."""
+    name = attributes.get("event.name")
+    return name if isinstance(name, str) else ""
+
+
+def _links(links: Iterable[Any]) -> tuple[SpanLink, ...]:
+    """The links with valid ids: one without points nowhere."""
+    return tuple(
+        _link(link.trace_id.hex(), link.span_id.hex(), attributes_from_pairs(link.attributes))
+        for link in links
+        if len(link.trace_id) == 16 and len(link.span_id) == 8
+    )
+
+
+def _scope(part: Any, group: Any, resource: dict[str, AnyValue]) -> Scope:
+    scope = part.scope
+    return Scope(name=scope.name, version=scope.version, schema_url=part.schema_url or group.schema_url, resource=resource)
+
+
+def _fault_of_ids(trace_id: bytes, span_id: bytes) -> str:
+    if len(trace_id) != 16 or trace_id == ZERO_TRACE_ID:
+        return "invalid_trace_id"
+    if len(span_id) != 8 or span_id == ZERO_SPAN_ID:
+        return "invalid_span_id"
+    return "invalid_parent_span_id"
