@@ -118,3 +118,5 @@ class Batch:
     logs: tuple[LogRecord, ...] = ()
     rejected: Mapping[str, int] = field(default_factory=dict)
     """Items that could not be read, counted by reason."""
+    notes: Mapping[str, int] = field(default_factory=dict)
+    """Oddities of items that were read all the same (`base64_id`, `duplicate_attribute_key`), counted by name."""

@@ -1,7 +1,8 @@
 """Protobuf bodies of OTLP to spans and log records.
 
 **Source**: opentelemetry-proto v1.11.0. What is invalid there is rejected alone and counted (`invalid_trace_id`, `invalid_span_id`,
-`invalid_parent_span_id`); a log record with invalid ids only loses them. Of a repeated attribute key the last value counts.
+`invalid_parent_span_id`); a log record with invalid ids only loses them. Of a repeated attribute key the last value counts, which is noted
+(`duplicate_attribute_key`). A time beyond 2262 is unknown.
 
 Every span of a worker passes here: the loops are plain and the constructors take all fields in order.
 """
@@ -16,6 +17,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from otel_eval.errors import InputError
 from otel_eval.model import AnyValue, Batch, LogRecord, Scope, Span, SpanEvent, SpanLink
 from otel_eval.otlp.freeze import constructor_of
+from otel_eval.otlp.json_values import MAX_NANOS, event_name_from_attributes
+from otel_eval.otlp.tally import Tally
 
 ZERO_TRACE_ID = bytes(16)
 ZERO_SPAN_ID = bytes(8)
@@ -31,14 +34,14 @@ def batch_from_traces(body: bytes) -> Batch:
     try:
         request = ExportTraceServiceRequest.FromString(body)
     except DecodeError as error:
-        raise InputError(f"{len(body)} bytes are not a protobuf ExportTraceServiceRequest: expected an OTLP traces body") from error
+        raise InputError(f"{len(body)} bytes are no protobuf ExportTraceServiceRequest: expected an OTLP traces body") from error
     spans: list[Span] = []
-    rejected: dict[str, int] = {}
+    tally = Tally()
     for group in request.resource_spans:
         resource = attributes_from_pairs(group.resource.attributes)
         for part in group.scope_spans:
-            add_spans(part.spans, _scope(part, group, resource), spans, rejected)
-    return Batch(spans=tuple(spans), rejected=rejected)
+            _add_spans(part.spans, _scope(part, group, resource), spans, tally)
+    return Batch(spans=tuple(spans), rejected=tally.rejected, notes=tally.notes)
 
 
 def batch_from_logs(body: bytes) -> Batch:
@@ -46,7 +49,7 @@ def batch_from_logs(body: bytes) -> Batch:
     try:
         request = ExportLogsServiceRequest.FromString(body)
     except DecodeError as error:
-        raise InputError(f"{len(body)} bytes are not a protobuf ExportLogsServiceRequest: expected an OTLP logs body") from error
+        raise InputError(f"{len(body)} bytes are no protobuf ExportLogsServiceRequest: expected an OTLP logs body") from error
     logs: list[LogRecord] = []
     for group in request.resource_logs:
         resource = attributes_from_pairs(group.resource.attributes)
@@ -77,15 +80,17 @@ def value_from_any(value: Any) -> AnyValue:
     return plain
 
 
-def add_spans(messages: Iterable[Any], scope: Scope, spans: list[Span], rejected: dict[str, int]) -> None:
-    """Append the valid spans of one scope to `spans` and count the others in `rejected`."""
+def _add_spans(messages: Iterable[Any], scope: Scope, spans: list[Span], tally: Tally) -> None:
     for s in messages:
         trace_id, span_id, parent_id = s.trace_id, s.span_id, s.parent_span_id
         if len(trace_id) != 16 or len(span_id) != 8 or trace_id == ZERO_TRACE_ID or span_id == ZERO_SPAN_ID or len(parent_id) not in (0, 8):
-            reason = _fault_of_ids(trace_id, span_id)
-            rejected[reason] = rejected.get(reason, 0) + 1
+            tally.reject(_fault_of_ids(trace_id, span_id))
             continue
-        events, links, status = s.events, s.links, s.status
+        start, end = s.start_time_unix_nano, s.end_time_unix_nano
+        pairs, events, links, status = s.attributes, s.events, s.links, s.status
+        attributes = attributes_from_pairs(pairs)
+        if len(attributes) != len(pairs):
+            tally.note("duplicate_attribute_key")
         spans.append(
             _span(
                 trace_id.hex(),
@@ -93,10 +98,10 @@ def add_spans(messages: Iterable[Any], scope: Scope, spans: list[Span], rejected
                 parent_id.hex() if parent_id and parent_id != ZERO_SPAN_ID else None,
                 s.name,
                 s.kind,
-                s.start_time_unix_nano or None,
-                s.end_time_unix_nano or None,
-                attributes_from_pairs(s.attributes),
-                tuple([_event(e.name, e.time_unix_nano or None, attributes_from_pairs(e.attributes)) for e in events]) if events else (),
+                start if 0 < start <= MAX_NANOS else None,
+                end if 0 < end <= MAX_NANOS else None,
+                attributes,
+                tuple([_event(e.name, _nanos(e.time_unix_nano), attributes_from_pairs(e.attributes)) for e in events]) if events else (),
                 _links(links) if links else (),
                 status.code,
                 status.message,
@@ -118,8 +123,8 @@ def _add_logs(messages: Iterable[Any], scope: Scope, logs: list[LogRecord]) -> N
                 trace_id.hex() if len(trace_id) == 16 and trace_id != ZERO_TRACE_ID else None,
                 span_id.hex() if len(span_id) == 8 and span_id != ZERO_SPAN_ID else None,
                 r.event_name or event_name_from_attributes(attributes),
-                r.time_unix_nano or None,
-                r.observed_time_unix_nano or None,
+                _nanos(r.time_unix_nano),
+                _nanos(r.observed_time_unix_nano),
                 r.severity_number,
                 r.body.string_value or value_from_any(r.body),
                 attributes,
@@ -129,10 +134,8 @@ def _add_logs(messages: Iterable[Any], scope: Scope, logs: list[LogRecord]) -> N
         )
 
 
-def event_name_from_attributes(attributes: dict[str, AnyValue]) -> str:
-    """The name that producers before OTLP 1.6 put in the attribute `event.name`; "" without one."""
-    name = attributes.get("event.name")
-    return name if isinstance(name, str) else ""
+def _nanos(time: int) -> int | None:
+    return time if 0 < time <= MAX_NANOS else None
 
 
 def _links(links: Iterable[Any]) -> tuple[SpanLink, ...]:

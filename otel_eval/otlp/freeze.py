@@ -1,7 +1,7 @@
 """Frozen values at the price of plain ones.
 
-A frozen dataclass sets each field by `object.__setattr__`; for a span of 17 fields that costs a third of decoding it. A plain dataclass with
-the same slots sets them directly and then takes the frozen class: the same value, seven times cheaper.
+A frozen dataclass sets each field by `object.__setattr__`; for a span of 17 fields that costs a third of decoding it. A plain dataclass
+with the same slots sets them directly and then takes the frozen class: the same value, seven times cheaper.
 """
 
 from collections.abc import Callable

@@ -1,0 +1,40 @@
+"""JSON text to plain Python values, fast."""
+
+import json
+from typing import Any
+
+from pydantic_core import from_json
+
+from otel_eval.errors import InputError
+
+
+def value_from_text(text: bytes | str) -> Any:
+    """The value of one JSON text; InputError when it is none. NaN and Infinity are read.
+
+    The fast reader refuses half surrogate pairs and deep nesting; the standard one then has its turn, and half pairs become U+FFFD, since
+    they could never be written out again.
+    """
+    try:
+        return from_json(text)
+    except ValueError as error:
+        return _slow_value(text, error)
+
+
+def _slow_value(text: bytes | str, first_error: ValueError) -> Any:
+    try:
+        value = json.loads(text)
+        as_text = json.dumps(value, ensure_ascii=False)
+        if as_text.isascii() or _is_unicode(as_text):
+            return value
+        return json.loads(as_text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+    except (ValueError, RecursionError):
+        where = str(first_error).rpartition(" at ")[2]
+        raise InputError(f"no JSON: expected one JSON value, cannot be read at {where}") from None
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
