@@ -1,0 +1,57 @@
+# `make` lists the targets. Needed: Python 3.11 or newer, make, git. Everything else goes into .venv, which each target makes itself.
+.DELETE_ON_ERROR:
+# Another virtual environment may be active; ours is used all the same.
+unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH
+
+python := .venv/bin/python
+ready := .venv/.ready
+
+.PHONY: help demo test check format-check lint types docs-check docs format build size clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' Makefile
+
+demo: $(ready) ## Score the example traces: no key, no network
+	@OTEL_EVAL=.venv/bin/otel-eval sh examples/demo.sh
+
+test: $(ready) ## Run the tests
+	@$(python) -m pytest
+
+check: format-check lint types docs-check test ## All that must hold before a change is done
+
+format-check: $(ready)
+	@$(python) -m ruff format --check .
+
+lint: $(ready)
+	@$(python) -m ruff check .
+
+types: $(ready)
+	@$(python) -m mypy
+
+docs-check: $(ready)
+	@$(python) docs/generate.py --check
+
+docs: $(ready) ## Write the generated documents anew
+	@$(python) docs/generate.py
+
+format: $(ready) ## Format the code and mend what the linter can mend
+	@$(python) -m ruff check --fix --exit-zero .
+	@$(python) -m ruff format .
+
+build: $(ready) ## Build wheel and source distribution into dist/
+	@rm -rf dist
+	@$(python) -m build --no-isolation --outdir dist . >/dev/null
+	@ls dist
+
+size: build ## Install the core alone and measure it; fails over the limits
+	@scripts/size.sh dist/*.whl
+
+clean: ## Remove what was built or cached; .venv stays
+	@rm -rf dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+
+# Made anew when pyproject.toml changes.
+$(ready): pyproject.toml scripts/venv.sh
+	@echo "making .venv (once; again when pyproject.toml changes)"
+	@scripts/venv.sh .venv --editable '.[dev]'
+	@touch $@

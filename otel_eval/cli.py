@@ -1,0 +1,181 @@
+"""The command line: options and exit codes; each command's work stands in `otel_eval/service/commands/NAME.py`.
+
+A command's module is imported only when the command is invoked, so that `otel-eval --help` needs click and nothing else.
+Its one function is `run(**options) -> int`; the options are those declared here, the number is the exit code.
+"""
+
+import importlib
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from otel_eval.errors import OtelEvalError
+
+MISSED = 1
+"""A threshold was not met, or there was nothing to work on."""
+UNUSABLE = 2
+"""The input, an option or the configuration cannot be used; click's own code for wrong usage."""
+INTERRUPTED = 130
+"""128 + SIGINT, as shells report it."""
+PIPE_CLOSED = 141
+"""128 + SIGPIPE: the reader of our output went away, as in `otel-eval convert FILE | head`."""
+
+EXIT_CODES = f"""\b
+Exit codes:
+  0    done
+  {MISSED}    a threshold was not met, or there was nothing to score
+  {UNUSABLE}    the input, an option or the configuration cannot be used
+  {INTERRUPTED}  interrupted
+  {PIPE_CLOSED}  the reader of the output went away
+"""
+
+
+class Unusable(click.ClickException):
+    """An error of ours as one sentence on standard error."""
+
+    exit_code = UNUSABLE
+
+
+class CommandLine(click.Group):
+    """A group that turns what goes wrong under it into exit codes."""
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Run the command and leave with the exit code it returns."""
+        try:
+            code = super().invoke(ctx)
+            sys.stdout.flush()
+        except OtelEvalError as error:
+            raise Unusable(str(error)) from error
+        except KeyboardInterrupt:
+            ctx.exit(INTERRUPTED)
+        except BrokenPipeError:
+            discard_stdout()
+            ctx.exit(PIPE_CLOSED)
+        ctx.exit(code or 0)
+
+
+def discard_stdout() -> None:
+    """Send what is still buffered nowhere, so that the interpreter's last flush does not complain."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def run_command(name: str, **options: Any) -> int:
+    """The exit code of `otel_eval.service.commands.NAME.run`, imported here and not before."""
+    module = importlib.import_module(f"otel_eval.service.commands.{name}")
+    code: int = module.run(**options)
+    return code
+
+
+def names_from_text(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of all texts, each split at its commas: ("a, b", "c") gives ("a", "b", "c")."""
+    return tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
+
+
+PATHS = click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Write JSON, for programs.")
+JOIN_BY_HISTORY = click.option(
+    "--join-by-history",
+    is_flag=True,
+    help="Join traces without a conversation id where one repeats the messages of another.",
+)
+
+
+@click.group(cls=CommandLine, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="otel-eval", message="%(prog)s %(version)s")
+def main() -> None:
+    """Score live LLM agents from the OpenTelemetry traces they already emit."""
+
+
+@main.command()
+@click.option(
+    "--format",
+    type=click.Choice(["messages", "json", "openai", "ragas", "adk"]),
+    default="messages",
+    show_default=True,
+    help="messages: for reading; json: our own schema; openai: chat messages; ragas: multi-turn samples; adk: invocations.",
+)
+@JOIN_BY_HISTORY
+@PATHS
+def convert(**options: Any) -> int:
+    """Write the conversations of trace files in another form.
+
+    A PATH is a file of OTLP JSON, JSON lines or protobuf, or a folder of such files.
+    """
+    return run_command("convert", **options)
+
+
+@main.command()
+@AS_JSON
+@PATHS
+def doctor(**options: Any) -> int:
+    """Say what can be read from trace files, what is missing, and which switch brings it.
+
+    A PATH is a file of OTLP JSON, JSON lines or protobuf, or a folder of such files.
+    """
+    return run_command("doctor", **options)
+
+
+@main.command()
+@AS_JSON
+def dialects(**options: Any) -> int:
+    """List the instrumentations whose spans are understood."""
+    return run_command("dialects", **options)
+
+
+@main.command()
+@click.option("--metric", "metrics", metavar="NAME", multiple=True, help="A metric to run; may be repeated. Without it: all that apply.")
+@click.option(
+    "--topics",
+    metavar="A,B",
+    multiple=True,
+    callback=names_from_text,
+    help="Topics the agent is meant to keep to; may be repeated.",
+)
+@click.option(
+    "--judge",
+    type=click.Choice(["heuristic", "openai"]),
+    help="heuristic: built in, no network; openai: any OpenAI-compatible endpoint. Without it: openai if a model is named, else heuristic.",
+)
+@click.option("--judge-model", metavar="MODEL", help="The model that judges. The key is read from OPENAI_API_KEY.")
+@click.option("--base-url", metavar="URL", help="The judge's endpoint; without it OPENAI_BASE_URL, else OpenAI's.")
+@click.option("--format", type=click.Choice(["table", "jsonl"]), default="table", show_default=True, help="How results are written.")
+@click.option("--otlp", "otlp_endpoint", metavar="ENDPOINT", help="Also send the results as OTLP events to this endpoint.")
+@click.option(
+    "--references",
+    metavar="FILE.jsonl",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="What conversations are held against, one JSON object a line.",
+)
+@JOIN_BY_HISTORY
+@PATHS
+def score(**options: Any) -> int:
+    """Score the conversations of trace files.
+
+    A PATH is a file of OTLP JSON, JSON lines or protobuf, or a folder of such files.
+    """
+    return run_command("score", **options)
+
+
+@main.group()
+def metrics() -> None:
+    """The metrics: what each says, needs and comes from."""
+
+
+@metrics.command("list")
+@AS_JSON
+def list_metrics(**options: Any) -> int:
+    """List every metric with its sentence."""
+    return run_command("metrics", name=None, **options)
+
+
+@metrics.command("show")
+@AS_JSON
+@click.argument("name")
+def show_metric(**options: Any) -> int:
+    """Show all that is known of the metric NAME."""
+    return run_command("metrics", **options)
