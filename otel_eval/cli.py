@@ -64,9 +64,9 @@ def discard_stdout() -> None:
     os.close(nowhere)
 
 
-def run_command(name: str, **options: Any) -> int:
-    """The exit code of `otel_eval.service.commands.NAME.run`, imported here and not before."""
-    module = importlib.import_module(f"otel_eval.service.commands.{name}")
+def run_command(command: str, /, **options: Any) -> int:
+    """The exit code of `otel_eval.service.commands.COMMAND.run`, imported here and not before."""
+    module = importlib.import_module(f"otel_eval.service.commands.{command}")
     code: int = module.run(**options)
     return code
 
