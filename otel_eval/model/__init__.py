@@ -2,7 +2,7 @@
 
 from otel_eval.model.conversation import Conversation, JoinedBy, ToolRun, Turn
 from otel_eval.model.message import Media, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
-from otel_eval.model.reference import NO_REFERENCE, Reference
+from otel_eval.model.reference import NO_REFERENCE, Reference, TurnReference
 from otel_eval.model.score import (
     Failed,
     FailReason,
@@ -78,5 +78,6 @@ __all__ = [
     "ToolResult",
     "ToolRun",
     "Turn",
+    "TurnReference",
     "Usage",
 ]
