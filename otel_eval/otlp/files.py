@@ -1,0 +1,260 @@
+"""Files, folders and standard input to batches of spans and log records.
+
+Read are: OTLP protobuf bodies, OTLP/JSON (one object, an array, lines), both forms of the Collector's file exporter, and the exports of
+`foreign`, each plain, gzip or zstd. Lines and length-prefixed messages are read one at a time. A broken item costs only itself; a file that
+holds nothing we know is an error of that file, kept in the report.
+"""
+
+import io
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from otel_eval.errors import InputError
+from otel_eval.model import Batch
+from otel_eval.otlp.json_split import values_from_lines
+from otel_eval.otlp.json_text import value_from_text
+from otel_eval.otlp.records import Record, Signal, batch_from_protobuf, records_from_value
+from otel_eval.otlp.tally import Tally
+from otel_eval.otlp.unpack import DAMAGE, HEAD_BYTES, TooLarge, is_packed, unpacked_bytes, unpacked_stream
+
+MAX_ITEM_BYTES = 64 * 1024 * 1024
+"""OTLP's recommended limit of one request, unpacked."""
+
+STDIN = "-"
+
+
+@dataclass(slots=True, kw_only=True)
+class ReadReport:
+    """What was read so far. It is filled while `read_paths` is iterated, file by file."""
+
+    files: int = 0
+    """Files that held something."""
+    items: dict[str, int] = field(default_factory=dict)
+    """Read items by kind: `span`, `log_record`, `conversation`."""
+    rejected: dict[str, int] = field(default_factory=dict)
+    """Items that could not be read, by reason."""
+    oddities: dict[str, int] = field(default_factory=dict)
+    """What was read or passed over although it is not as expected, by name."""
+    passed_over: list[str] = field(default_factory=list)
+    """Files of folders that hold nothing we know."""
+    notes: list[str] = field(default_factory=list)
+    """Sentences on single files."""
+    errors: list[InputError] = field(default_factory=list)
+    """One for each path that could not be read or holds nothing we know."""
+
+    def count(self, record: Record) -> None:
+        """Count one record."""
+        if isinstance(record, Batch):
+            _add(self.items, {"span": len(record.spans), "log_record": len(record.logs)})
+            _add(self.rejected, record.rejected)
+            _add(self.oddities, record.notes)
+        else:
+            _add(self.items, {"conversation": 1})
+
+    def lines(self) -> list[str]:
+        """The report in sentences for people, without any content."""
+        read = ", ".join(f"{n} {kind.replace('_', ' ')}{'' if n == 1 else 's'}" for kind, n in self.items.items()) or "nothing"
+        lines = [f"read {read} from {self.files} file{'' if self.files == 1 else 's'}"]
+        lines += [f"rejected {n}: {reason}" for reason, n in sorted(self.rejected.items())]
+        lines += [f"noted {n}: {name}" for name, n in sorted(self.oddities.items())]
+        if self.passed_over:
+            some = ", ".join(repr(name) for name in self.passed_over[:3])
+            lines.append(f"passed over {len(self.passed_over)} without traces or logs: {some}{', …' if len(self.passed_over) > 3 else ''}")
+        return lines + self.notes + [str(error) for error in self.errors]
+
+
+def _add(counts: dict[str, int], more: Any) -> None:
+    for key, n in more.items():
+        if n:
+            counts[key] = counts.get(key, 0) + n
+
+
+def read_paths(
+    paths: Iterable[str | Path], *, stdin: BinaryIO | None = None, report: ReadReport | None = None, max_item_bytes: int = MAX_ITEM_BYTES
+) -> Iterator[Record]:
+    """The records of files, folders (recursive, by name, without hidden files) and `-`, in that order, read as they are asked for.
+
+    A record is a `Batch` of one request, line or file, or a dict with `messages`: a conversation in JSON, left as it is. Never raises on
+    input: what could not be read is in `report`.
+    """
+    report = ReadReport() if report is None else report
+    for path in paths:
+        if str(path) == STDIN:
+            yield from _read_one("standard input", stdin, report, max_item_bytes, optional=False)
+        elif os.path.isdir(path):
+            yield from _read_folder(Path(path), report, max_item_bytes)
+        else:
+            yield from _read_file(Path(path), report, max_item_bytes, optional=False)
+
+
+def _read_folder(folder: Path, report: ReadReport, max_item_bytes: int) -> Iterator[Record]:
+    files_before = report.files
+    for path in _files_in(folder):
+        yield from _read_file(path, report, max_item_bytes, optional=True)
+    if report.files == files_before:
+        report.errors.append(InputError(f"'{folder}' holds no file that can be read: expected OTLP traces or logs, or an export of traces"))
+
+
+def _files_in(folder: Path) -> Iterator[Path]:
+    """All regular files that are not hidden, nor in a hidden folder, sorted by path."""
+    for where, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (Path(where, name) for name in sorted(names) if not name.startswith(".") and os.path.isfile(Path(where, name)))
+
+
+def _read_file(path: Path, report: ReadReport, max_item_bytes: int, *, optional: bool) -> Iterator[Record]:
+    try:
+        stream = path.open("rb")
+    except OSError as error:
+        report.errors.append(InputError(f"'{path}' cannot be read: {error.strerror}"))
+        return
+    with stream:
+        yield from _read_one(str(path), stream, report, max_item_bytes, optional=optional)
+
+
+def _read_one(name: str, stream: BinaryIO | None, report: ReadReport, max_item_bytes: int, *, optional: bool) -> Iterator[Record]:
+    """The records of one stream. What holds nothing we know is an error, or only a note where the file was not asked for by name."""
+    if stream is None:
+        report.errors.append(InputError(f"{name} is not connected: expected a stream of OTLP data"))
+        return
+    tally = Tally()
+    known = False
+    try:
+        for record in _records(stream, Path(name).name, tally, max_item_bytes):
+            if not known:
+                known = True
+                report.files += 1
+            report.count(record)
+            yield record
+    except InputError as error:
+        report.errors.append(InputError(f"'{name}': {error}"))
+        return
+    except DAMAGE as error:
+        report.notes.append(f"'{name}' is read up to where it is damaged: {error}")
+        tally.reject("damaged_file")
+    if known or tally.notes:
+        _add(report.rejected, tally.rejected)
+        _add(report.oddities, tally.notes)
+    elif optional:
+        report.passed_over.append(name)
+    else:
+        report.errors.append(InputError(_unknown(name, tally)))
+
+
+def _unknown(name: str, tally: Tally) -> str:
+    faults = ", ".join(sorted(tally.rejected)) or "no item"
+    return f"'{name}' holds nothing that can be read ({faults}): expected OTLP traces or logs, or an export of traces in JSON"
+
+
+def _records(stream: BinaryIO, name: str, tally: Tally, max_bytes: int) -> Iterator[Record]:
+    """The records of a stream, by its first bytes: packed, length-prefixed messages, one protobuf body, or JSON text."""
+    signal: Signal = "logs" if "logs" in name.lower() else "traces"
+    head, stream = _peeked(stream)
+    if is_packed(head):
+        head, stream = _peeked(unpacked_stream(stream, head))
+    if not head:
+        tally.note("empty_file")
+    elif head[0] <= 8:  # no text and no protobuf tag of a request begins so, a length below 144 MiB does
+        yield from _records_of_messages(stream, signal, tally, max_bytes)
+    elif head[0] == 0x0A:  # the tag of a request's first field, and a newline
+        yield from _records_of_body(stream, signal, tally, max_bytes)
+    elif b"\0" in head:
+        raise InputError("is neither protobuf nor UTF-8 text: expected OTLP traces or logs (a text in UTF-16 must be saved as UTF-8)")
+    else:
+        yield from _records_of_text(stream, tally, max_bytes)
+
+
+def _records_of_messages(stream: BinaryIO, signal: Signal, tally: Tally, max_bytes: int) -> Iterator[Record]:
+    """The Collector's file exporter with `format: proto` or `compression: zstd`: four bytes of length, big-endian, then a message."""
+    while prefix := stream.read(4):
+        size = int.from_bytes(prefix, "big")
+        if size > max_bytes:
+            tally.reject("item_too_large")
+            _skip(stream, size)
+            continue
+        message = stream.read(size)
+        if len(prefix) < 4 or len(message) < size:
+            tally.reject("cut_off_message")
+            return
+        try:
+            yield from _records_of_message(unpacked_bytes(message, max_bytes=max_bytes), signal, tally)
+        except TooLarge:
+            tally.reject("item_too_large")
+        except InputError:
+            tally.reject("broken_message")
+
+
+def _records_of_message(message: bytes, signal: Signal, tally: Tally) -> Iterator[Record]:
+    if message.startswith(b"{"):
+        yield from _known(value_from_text(message), tally)
+    elif message:
+        yield batch_from_protobuf(message, signal)
+
+
+def _records_of_body(stream: BinaryIO, signal: Signal, tally: Tally, max_bytes: int) -> Iterator[Record]:
+    """One protobuf body, or a text that begins with an empty line."""
+    body = stream.read(max_bytes + 1)
+    if len(body) <= max_bytes:
+        try:
+            yield batch_from_protobuf(body, signal)
+            return
+        except InputError:
+            if not body.lstrip().startswith((b"{", b"[")):
+                raise
+    yield from _records_of_text(_chained(body, stream), tally, max_bytes)
+
+
+def _records_of_text(stream: BinaryIO, tally: Tally, max_bytes: int) -> Iterator[Record]:
+    for value in values_from_lines(stream, tally, max_bytes=max_bytes):
+        yield from _known(value, tally)
+
+
+def _known(value: Any, tally: Tally) -> Iterator[Record]:
+    """The records of a value; one that is none of the known forms is counted."""
+    found = False
+    for record in records_from_value(value):
+        found = True
+        yield record
+    if not found:
+        tally.reject("unknown_record")
+
+
+def _skip(stream: BinaryIO, size: int) -> None:
+    while size > 0 and (piece := stream.read(min(size, 1 << 20))):
+        size -= len(piece)
+
+
+def _peeked(stream: BinaryIO) -> tuple[bytes, BinaryIO]:
+    """The first bytes of a stream without its UTF-8 byte order mark, and the stream with them still to come."""
+    head = stream.read(HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
+    return head, _chained(head, stream)
+
+
+def _chained(head: bytes, rest: BinaryIO) -> BinaryIO:
+    return io.BufferedReader(_Chain(head, rest), 1 << 16)
+
+
+class _Chain(io.RawIOBase):
+    """Bytes already read, then the stream they came from."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        self._head = head
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece, self._head = (self._head[: len(buffer)], self._head[len(buffer) :]) if self._head else (_some(self._rest, len(buffer)), b"")
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+def _some(stream: BinaryIO, size: int) -> bytes:
+    """What is there at once, up to `size` bytes: a pipe must not be waited for until it is full."""
+    read: Any = getattr(stream, "read1", stream.read)
+    piece: bytes = read(size)
+    return piece

@@ -1,0 +1,85 @@
+"""One body or one parsed JSON value to what it holds: a batch, a conversation, or nothing that is read here."""
+
+from collections.abc import Iterator
+from typing import Any, Literal, TypeAlias
+
+from google.protobuf.message import DecodeError
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from otel_eval.errors import InputError
+from otel_eval.model import Batch
+from otel_eval.otlp.decode import batch_from_logs, batch_from_traces
+from otel_eval.otlp.otlp_json import batch_from_object
+
+Signal: TypeAlias = Literal["traces", "logs"]
+Record: TypeAlias = Batch | dict[str, Any]
+"""A batch of spans and log records, or a conversation in JSON as it stands in the file."""
+
+METRICS = Batch(notes={"metrics_skipped": 1})
+"""What a metrics request is read as."""
+
+_REQUEST_KEYS = frozenset({"resourceSpans", "resourceLogs", "resource_spans", "resource_logs"})
+_METRICS_KEYS = frozenset({"resourceMetrics", "resource_metrics"})
+
+
+def batch_from_protobuf(body: bytes, signal: Signal) -> Batch:
+    """The batch of a protobuf request of any signal, `signal` being the likely one; InputError when it is no request."""
+    order = (batch_from_traces, batch_from_logs) if signal == "traces" else (batch_from_logs, batch_from_traces)
+    batches = []
+    for read in order:
+        try:
+            batch = read(body)
+        except InputError:
+            continue
+        if batch.spans or any(record.time_ns or record.observed_ns for record in batch.logs):
+            return batch
+        batches.append(batch)
+    return _batch_without_sure_items(body, batches)
+
+
+def _batch_without_sure_items(body: bytes, batches: list[Batch]) -> Batch:
+    """Another signal's bytes parse too, into items without ids and times: what leaves no field unknown is what it is."""
+    if _is_whole(ExportMetricsServiceRequest, body) and body:
+        return METRICS
+    if _is_whole(ExportTraceServiceRequest, body):
+        return batch_from_traces(body)
+    if _is_whole(ExportLogsServiceRequest, body):
+        return batch_from_logs(body)
+    for batch in batches:
+        if batch.rejected:
+            return batch
+    raise InputError(f"{len(body)} bytes are no protobuf OTLP request: expected an ExportTraceServiceRequest or ExportLogsServiceRequest")
+
+
+def _is_whole(message: Any, body: bytes) -> bool:
+    """Whether `body` is such a message without unknown fields."""
+    try:
+        request = message.FromString(body)
+    except DecodeError:
+        return False
+    request.DiscardUnknownFields()
+    return bool(request.ByteSize() == len(body))
+
+
+def records_from_value(value: Any) -> Iterator[Record]:
+    """The records of one JSON value, in order; nothing when it is none of the known forms."""
+    if isinstance(value, list):
+        for item in value:
+            yield from records_from_value(item)
+    elif isinstance(value, dict):
+        record = _record_from_object(value)
+        if record is not None:
+            yield record
+
+
+def _record_from_object(data: dict[str, Any]) -> Record | None:
+    keys = data.keys()
+    if not _REQUEST_KEYS.isdisjoint(keys):
+        return batch_from_object(data)
+    if not _METRICS_KEYS.isdisjoint(keys):
+        return METRICS
+    if isinstance(data.get("messages"), list):
+        return data
+    return None
