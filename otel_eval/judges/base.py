@@ -8,8 +8,45 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
-from otel_eval.judges.form import Form
+from otel_eval.errors import JudgeError
+from otel_eval.judges.check import answer_from_value
+from otel_eval.judges.form import (
+    CERTAINTY,
+    REASON,
+    VERDICT,
+    Blocks,
+    Flag,
+    Flags,
+    Form,
+    Items,
+    Known,
+    Sentence,
+    Sentences,
+    Words,
+)
 from otel_eval.model import Conversation, JudgeUse
+
+__all__ = [
+    "CERTAINTY",
+    "REASON",
+    "VERDICT",
+    "Blocks",
+    "Flag",
+    "Flags",
+    "Form",
+    "Items",
+    "Judge",
+    "JudgeError",
+    "Known",
+    "Question",
+    "Reply",
+    "Sentence",
+    "Sentences",
+    "Words",
+    "answer_from_value",
+    "estimated_tokens",
+    "use_sum",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +72,8 @@ class Question:
     """What the prompt was filled with, by name: material for judges that do not read prompts."""
     conversation: Conversation | None = None
     """The same conversation, structured: for judges that follow rules."""
-    blocks: tuple[int, ...] = ()
-    """Index of the conversation's message for each block of the record."""
+    group: str = ""
+    """The same for all questions on one revision of one conversation: what they share can be cached by the endpoint."""
     left_out_tokens: int = 0
     """Estimated tokens that were elided from the record; 0 where it is whole."""
     output_tokens: int = 1024
@@ -52,6 +89,11 @@ class Question:
     def text(self) -> str:
         """The user's part of the prompt."""
         return f"{self.record}\n\n{self.ask}" if self.record else self.ask
+
+    @property
+    def estimated_tokens(self) -> int:
+        """Estimated tokens of the whole prompt."""
+        return estimated_tokens(self.preamble) + estimated_tokens(self.text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,3 +132,12 @@ def use_sum(first: JudgeUse | None, second: JudgeUse) -> JudgeUse:
 
 def _sum(first: Any, second: Any) -> Any:
     return second if first is None else first if second is None else first + second
+
+
+def estimated_tokens(text: str) -> int:
+    """A cautious guess of a text's tokens in any language: UTF-8 bytes / 3, rounded up.
+
+    Measured with a Qwen2.5 tokenizer: English transcripts 2.9 to 3.1 bytes a token, Korean 3.1 to 3.2, Hindi 2.8, logs 2.0.
+    """
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return -(-size // 3)

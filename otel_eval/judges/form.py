@@ -129,7 +129,7 @@ def _text(bounds: bool, max_chars: int) -> dict[str, Any]:
 
 
 def _array(items: dict[str, Any], bounds: bool, *, most: int | None, least: int = 0) -> dict[str, Any]:
-    schema = {"type": "array", "items": items}
+    schema: dict[str, Any] = {"type": "array", "items": items}
     if bounds and most is not None:
         schema |= {"minItems": least, "maxItems": most}
     return schema

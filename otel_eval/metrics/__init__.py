@@ -6,6 +6,12 @@ from importlib import import_module
 from otel_eval.metrics.base import Metric
 
 BUILTIN: Mapping[str, str] = {
+    "agent_goal_accuracy": "otel_eval.metrics.agent_goal_accuracy:AgentGoalAccuracy",
+    "agent_goal_accuracy_with_reference": "otel_eval.metrics.agent_goal_accuracy_with_reference:AgentGoalAccuracyWithReference",
+    "topic_adherence_precision": "otel_eval.metrics.topic_adherence:precision",
+    "topic_adherence_recall": "otel_eval.metrics.topic_adherence:recall",
+    "topic_adherence_f1": "otel_eval.metrics.topic_adherence:f1",
+    "check": "otel_eval.metrics.check:Check",
     "tool_call_accuracy": "otel_eval.metrics.tool_call_accuracy:ToolCallAccuracy",
     "tool_call_f1": "otel_eval.metrics.tool_call_f1:ToolCallF1",
     "tool_trajectory": "otel_eval.metrics.tool_trajectory:ToolTrajectory",
