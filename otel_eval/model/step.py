@@ -62,6 +62,7 @@ class StepContent:
     output: tuple[Message, ...] | None = None
     tool_call: ToolCall | None = None
     tool_result: ToolResult | None = None
+    tool_definitions: tuple[Mapping[str, Any], ...] = ()
     gaps: tuple[Gap, ...] = ()
 
 
@@ -107,7 +108,6 @@ class Step:
     is_error: bool = False
     error_type: str | None = None
     error_message: str | None = None
-    tool_definitions: tuple[Mapping[str, Any], ...] = ()
     attributes: Mapping[str, Any] = field(default_factory=dict)
     """Attributes of ours (`otel_eval.*`) and of the application that selection and references read."""
     read_content: Callable[[], StepContent] | None = None

@@ -1,0 +1,199 @@
+"""One conversation from the lines of talk of its traces."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from otel_eval.assembly.alike import same_text
+from otel_eval.assembly.scopes import Line
+from otel_eval.assembly.thread import Entry, Thread
+from otel_eval.assembly.tools import CallSlot, join_tools
+from otel_eval.assembly.tree import Trace
+from otel_eval.model import (
+    Conversation,
+    Gap,
+    GapReason,
+    JoinedBy,
+    Message,
+    SpanRef,
+    Step,
+    ToolCall,
+    ToolRun,
+    Turn,
+    Usage,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A line of talk and the trace it stands in."""
+
+    trace: Trace
+    line: Line
+
+
+def conversation_from_pieces(conversation_id: str | None, pieces: Sequence[Piece], joined_by: JoinedBy) -> Conversation | None:
+    """The conversation of these lines, in order of time; None where they hold neither messages nor calls of model or tool."""
+    thread = Thread()
+    for piece in pieces:
+        _feed(thread, piece)
+    tools = [s for p in pieces for s in p.line.tools]
+    entries, slots = join_tools(thread.entries, tools)
+    calls = [s for p in pieces for s in p.line.calls]
+    if not entries and not calls and not tools:
+        return None
+    messages = tuple(e.message for e in entries)
+    lines = [p.line for p in pieces]
+    return Conversation(
+        id=conversation_id,
+        messages=messages,
+        turns=_turns(entries, pieces),
+        system=thread.system,
+        agent=next((line.agent for line in lines if line.agent), None),
+        agents=tuple(dict.fromkeys(a for line in lines for a in line.agents)),
+        tools={d["name"]: d for s in calls for d in s.content.tool_definitions},
+        tool_runs=tuple(_tool_run(slot) for slot in slots if slot.run is not None),
+        trace_ids=tuple(dict.fromkeys(p.trace.id for p in pieces)),
+        spans=tuple(dict.fromkeys(s.ref for line in lines for s in (*line.frames, *line.calls, *line.tools))),
+        sub_agent_of=lines[0].sub_agent_of,
+        joined_by=joined_by,
+        dialects=tuple(dict.fromkeys(d for line in lines for s in (*line.calls, *line.tools, *line.frames) for d in s.dialects)),
+        models=tuple(dict.fromkeys(s.model for s in calls if s.model)),
+        response_id=next((s.response_id for s in reversed(calls) if s.response_id), None),
+        usage=_usage(calls),
+        model_calls=len(calls),
+        failed_attempts=tuple(s.ref for s in calls if _failed(s)),
+        gaps=_gaps(pieces, thread, slots, messages),
+        start_ns=min((p.trace.start_ns for p in pieces), default=0),
+        end_ns=max((p.trace.end_ns for p in pieces), default=0),
+        attributes={k: v for p in pieces for n in p.trace.nodes for k, v in n.step.attributes.items()},
+    )
+
+
+def _failed(step: Step) -> bool:
+    """A model call that ended in an error and says nothing: a failed attempt, not a turn."""
+    return step.is_error and not step.content.output
+
+
+def _feed(thread: Thread, piece: Piece) -> None:
+    """All that one trace says, in order: its model calls, and what only the spans around them carry."""
+    before = len(thread.entries)
+    for step in piece.line.calls:
+        thread.feed(step)
+    heard = thread.entries[before:]
+    if not any(_has_words(e.message) for e in heard):
+        _feed_frames(thread, piece.line.frames, before)
+    elif not _answered(heard) and piece.line.frames:
+        _add_answer(thread, piece.line.frames)
+
+
+def _has_words(message: Message) -> bool:
+    return message.text is not None or message.tool_result is not None
+
+
+def _answered(entries: list[Entry]) -> bool:
+    return bool(entries) and entries[-1].message.role == "assistant" and entries[-1].message.text is not None
+
+
+def _feed_frames(thread: Thread, frames: Sequence[Step], before: int) -> None:
+    """No model call carries words: take the outermost span around them that has some."""
+    for frame in frames:
+        content = frame.content
+        words = [m for m in (*(content.input or ()), *(content.output or ())) if m.text and m.role in ("user", "assistant")]
+        if words and _is_talk(content.input or (), content.output or ()):
+            skeleton = thread.entries[before:]
+            del thread.entries[before:]
+            thread.feed(frame)
+            if len(thread.entries) == before:
+                thread.entries.extend(skeleton)
+            return
+
+
+def _is_talk(given: Sequence[Message], answer: Sequence[Message]) -> bool:
+    return any(m.role == "user" and m.text for m in given) or any(m.role == "assistant" and m.text for m in answer)
+
+
+def _add_answer(thread: Thread, frames: Sequence[Step]) -> None:
+    """The final answer that only the run's span holds (its last model call was not recorded, or without output)."""
+    known = [e.message.text for e in thread.entries if e.message.role == "assistant" and e.message.text]
+    for frame in frames:
+        if frame.is_error:
+            continue
+        last = next((m for m in reversed(frame.content.output or ()) if m.role == "assistant" and m.text), None)
+        if last is None:
+            continue
+        if not any(same_text(t, last.text) for t in known):
+            answer = Message(role="assistant", parts=tuple(p for p in last.parts if type(p) is not ToolCall), source=frame.ref)
+            thread.entries.append(Entry(message=answer, time_ns=frame.end_ns, trace_id=frame.ref.trace_id, from_output=True))
+        return
+
+
+def _turns(entries: Sequence[Entry], pieces: Sequence[Piece]) -> tuple[Turn, ...]:
+    """The messages cut before each user message that follows something else."""
+    groups: list[list[Entry]] = []
+    for entry in entries:
+        if not groups or (entry.message.role == "user" and groups[-1][-1].message.role != "user"):
+            groups.append([])
+        groups[-1].append(entry)
+    roots = {p.trace.id: p for p in pieces}
+    return tuple(_turn(group, roots) for group in groups)
+
+
+def _turn(entries: list[Entry], pieces: dict[str, Piece]) -> Turn:
+    trace_ids = tuple(dict.fromkeys(e.trace_id for e in entries))
+    own = [pieces[t] for t in trace_ids if t in pieces]
+    root = own[-1].line.root if own else None
+    return Turn(
+        messages=tuple(e.message for e in entries),
+        trace_ids=trace_ids,
+        root=root.ref if root is not None else None,
+        start_ns=min((p.trace.start_ns for p in own), default=0),
+        end_ns=max((p.trace.end_ns for p in own), default=0),
+    )
+
+
+def _tool_run(slot: CallSlot) -> ToolRun:
+    run = slot.run
+    assert run is not None  # the caller asks only for slots with a run
+    told = run.content.tool_result
+    return ToolRun(
+        call_id=slot.call.id,
+        name=slot.call.name,
+        source=run.ref,
+        is_error=True if run.is_error else told.is_error if told is not None else None,
+        error_type=run.error_type,
+        start_ns=run.start_ns,
+        end_ns=run.end_ns,
+    )
+
+
+def _usage(calls: Sequence[Step]) -> Usage:
+    given = [s.usage.input_tokens for s in calls if s.usage.input_tokens is not None]
+    made = [s.usage.output_tokens for s in calls if s.usage.output_tokens is not None]
+    return Usage(input_tokens=sum(given) if given else None, output_tokens=sum(made) if made else None)
+
+
+def _gaps(pieces: Sequence[Piece], thread: Thread, slots: Sequence[CallSlot], messages: Sequence[Message]) -> tuple[Gap, ...]:
+    """All gaps, one of a kind and place; those of a source that a better one made good are gone with it."""
+    found: dict[tuple[GapReason, str], Gap] = {}
+
+    def add(gap: Gap) -> None:
+        found.setdefault((gap.reason, gap.where), gap)
+
+    for piece in pieces:
+        for gap in piece.trace.gaps:
+            add(gap)
+        for step in (*piece.line.calls, *piece.line.tools):
+            if not _failed(step):
+                for gap in step.content.gaps:
+                    add(gap)
+    for reason in sorted(thread.gap_reasons):
+        add(Gap(reason=reason, where="gen_ai.input.messages"))
+    last = messages[-1] if messages else None
+    for slot in slots:
+        if slot.result is None and last is not None and slot.entry.message is not last:
+            add(Gap(reason=GapReason.RESULT_NOT_RECORDED, where=slot.call.name or "tool", source=_source(slot)))
+    return tuple(found.values())
+
+
+def _source(slot: CallSlot) -> SpanRef | None:
+    return slot.run.ref if slot.run is not None else slot.entry.message.source

@@ -1,0 +1,206 @@
+"""Who talks with whom inside one trace: the line of talk the user sees, and those of sub-agents and utility calls.
+
+What runs inside a tool is a sub-agent's. Outside tools, model calls belong to one line when they share history (so handoffs stay together), or
+when they stand in one agent scope under one system prompt (so deltas do); else they are apart (titles, guardrails, other agents of a crew).
+**Source**: semconv trap T10; field bugs A13, D19.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from otel_eval.assembly.alike import same_message, squeezed
+from otel_eval.assembly.thread import conversational
+from otel_eval.assembly.tree import Node, Trace, agent_above, is_evaluation, tool_above
+from otel_eval.model import Message, Step, StepKind
+
+_RUNS = frozenset({StepKind.AGENT, StepKind.WORKFLOW})
+
+
+@dataclass(slots=True, eq=False)
+class Line:
+    """The steps of one line of talk in one trace."""
+
+    conversation_id: str | None
+    calls: list[Step] = field(default_factory=list)
+    tools: list[Step] = field(default_factory=list)
+    frames: list[Step] = field(default_factory=list)
+    """The agent, workflow and wrapper spans around it, outermost first: where content is sought that no model call carries."""
+    agents: list[str] = field(default_factory=list)
+    sub_agent_of: str | None = None
+    scope: str | None = None
+    """The span below which a sub-agent's line stands."""
+    root: Step | None = None
+
+    @property
+    def agent(self) -> str | None:
+        return self.agents[0] if self.agents else None
+
+
+def lines_from_trace(trace: Trace) -> list[Line]:
+    """The lines of a trace, the user's first."""
+    live = [n for n in trace.nodes if not is_evaluation(n)]
+    by_tool: dict[Node | None, list[Node]] = {}
+    for node in live:
+        by_tool.setdefault(tool_above(node), []).append(node)
+    main = _main_lines(trace, by_tool.get(None, []))
+    outer_key = (main[0].conversation_id or trace.id) if main else trace.id
+    subs: list[Line] = []
+    for tool, nodes in by_tool.items():
+        if tool is None or not any(n.step.kind in (StepKind.INFERENCE, StepKind.AGENT) for n in nodes):
+            continue
+        for line in _split(nodes):
+            line.sub_agent_of, line.scope = outer_key, line.scope or tool.step.ref.span_id
+            subs.append(line)
+    return [*main, *subs]
+
+
+def _main_lines(trace: Trace, nodes: list[Node]) -> list[Line]:
+    """Outside tools: one line a conversation id; of several under one id the outermost, longest is the user's, the others are sub-agents'."""
+    by_id: dict[str | None, list[Node]] = {}
+    for node in nodes:
+        by_id.setdefault(node.conversation_id, []).append(node)
+    out: list[Line] = []
+    known: dict[str | None, Line] = {}
+    for conversation_id, members in by_id.items():
+        lines = _split(members)
+        if not lines:
+            continue
+        first, *rest = lines
+        known[conversation_id] = first
+        nested = _outer_id(members, conversation_id, trace)
+        if nested is not None:
+            first.sub_agent_of, first.scope = nested, members[0].step.ref.span_id
+        out.append(first)
+        for line in rest:
+            line.sub_agent_of = conversation_id or trace.id
+            out.append(line)
+    return sorted(out, key=lambda line: line.sub_agent_of is not None)
+
+
+def _outer_id(members: list[Node], conversation_id: str | None, trace: Trace) -> str | None:
+    """The id of the conversation around these nodes, where they stand inside an agent of another one."""
+    top = min(members, key=lambda n: n.depth)
+    for ancestor in top.ancestors():
+        if ancestor.step.kind in _RUNS and ancestor.conversation_id != conversation_id:
+            return ancestor.conversation_id or trace.id
+    return None
+
+
+def _split(nodes: list[Node]) -> list[Line]:
+    """The lines among these nodes, the outermost and longest first."""
+    parts: list[_Part] = []
+    for node in nodes:
+        if node.step.kind is StepKind.INFERENCE:
+            part = next((p for p in reversed(parts) if p.takes(node)), None)
+            if part is None:
+                part = _Part()
+                parts.append(part)
+            part.add(node)
+    parts.sort(key=lambda p: (p.depth, -len(p.nodes)))
+    if not parts:
+        return _line_without_calls(nodes)
+    _give_tools(parts, [n for n in nodes if n.step.kind is StepKind.TOOL])
+    return [_line(p, nodes if p is parts[0] else p.nodes, main=p is parts[0]) for p in parts]
+
+
+def _line_without_calls(nodes: list[Node]) -> list[Line]:
+    """Agents and tools whose model calls were not recorded, or wrappers alone."""
+    tools = [n for n in nodes if n.step.kind is StepKind.TOOL]
+    frames = [n for n in nodes if n.step.kind in _RUNS or (n.step.kind is StepKind.WRAPPER and n.step.read_content)]
+    if not tools and not frames:
+        return []
+    line = Line(conversation_id=(tools or frames)[0].conversation_id)
+    line.tools = [n.step for n in tools]
+    line.frames = [n.step for n in sorted(frames, key=lambda n: (n.depth, n.step.start_ns))]
+    line.agents = _names(n for n in frames if n.step.kind is StepKind.AGENT)
+    line.root = _root_of(nodes)
+    return [line]
+
+
+@dataclass(slots=True, eq=False)
+class _Part:
+    """Model calls found to belong together."""
+
+    nodes: list[Node] = field(default_factory=list)
+    tools: list[Node] = field(default_factory=list)
+    scopes: set[int] = field(default_factory=set)
+    first: Message | None = None
+    call_ids: set[str] = field(default_factory=set)
+    systems: set[str] = field(default_factory=set)
+    depth: int = 1_000
+
+    def add(self, node: Node) -> None:
+        self.nodes.append(node)
+        scope = agent_above(node)
+        self.scopes.add(id(scope))
+        self.depth = min(self.depth, scope.depth if scope is not None else node.depth)
+        content = node.step.content
+        given = _heard(content.input)
+        if self.first is None and given:
+            self.first = given[0]
+        self.systems.add(_system(node.step))
+        self.call_ids.update(c.id for m in (*given, *(content.output or ())) for c in m.tool_calls if c.id)
+
+    def takes(self, node: Node) -> bool:
+        """Whether a model call goes on here: shared beginning, results of our calls, or the same scope under the same system prompt."""
+        given = _heard(node.step.content.input)
+        scope = id(agent_above(node))
+        if not given:
+            return scope in self.scopes or node.step.content.output is None
+        if self.first is not None and same_message(self.first, given[0]):
+            return self.first.text is not None or scope in self.scopes
+        results = [r for m in given if (r := m.tool_result)]
+        if any(r.call_id in self.call_ids for r in results if r.call_id):
+            return True
+        return scope in self.scopes and (_system(node.step) in self.systems or all(m.role == "tool" for m in given))
+
+
+def _heard(messages: tuple[Message, ...] | None) -> list[Message]:
+    """The first messages of an input, for telling lines apart; all of a short one."""
+    return conversational(messages[:4] if messages and len(messages) > 8 else messages or ()) if messages else []
+
+
+def _system(step: Step) -> str:
+    content = step.content
+    text = content.system or next((m.text for m in content.input or () if m.role == "system" and m.text), None)
+    return squeezed(text)[:2000]
+
+
+def _give_tools(parts: list[_Part], tools: list[Node]) -> None:
+    """Each tool run to the line that asked for it: by call id, else by agent scope, else to the first."""
+    for node in tools:
+        wanted = node.step.tool_call_id
+        scope = id(agent_above(node))
+        part = (
+            next((p for p in parts if wanted and wanted in p.call_ids), None)
+            or next((p for p in parts if scope in p.scopes), None)
+            or parts[0]
+        )
+        part.tools.append(node)
+
+
+def _line(part: _Part, nodes: list[Node], *, main: bool) -> Line:
+    calls = [n.step for n in part.nodes]
+    line = Line(conversation_id=part.nodes[0].conversation_id, calls=calls, tools=[n.step for n in part.tools])
+    own = [agent_above(n) for n in part.nodes]
+    agents = [a for a in own if a is not None]
+    line.scope = agents[0].step.ref.span_id if agents else part.nodes[0].step.ref.span_id
+    line.agents = _names(agents) or [n.step.agent_name for n in part.nodes if n.step.agent_name][:1]
+    if main:
+        frames = [n for n in nodes if n.step.kind in _RUNS or (n.step.kind is StepKind.WRAPPER and n.step.read_content)]
+        line.frames = [n.step for n in sorted(frames, key=lambda n: (n.depth, n.step.start_ns))]
+        line.root = _root_of(nodes)
+    else:
+        line.frames = [a.step for a in dict.fromkeys(agents)]
+        line.root = line.frames[0] if line.frames else calls[0]
+    return line
+
+
+def _root_of(nodes: list[Node]) -> Step:
+    """The span to hang a verdict on: the outermost agent or workflow, else the outermost of all."""
+    runs = [n for n in nodes if n.step.kind in _RUNS]
+    return min(runs or nodes, key=lambda n: (n.depth, n.step.start_ns, n.step.ref.span_id)).step
+
+
+def _names(nodes: Iterable[Node | None]) -> list[str]:
+    return list(dict.fromkeys(n.step.agent_name for n in nodes if n is not None and n.step.agent_name))

@@ -1,0 +1,103 @@
+"""Many traces to conversations: traces of one id together in order, agents in their own scope, sub-agents apart."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from otel_eval.assembly.build import Piece, conversation_from_pieces
+from otel_eval.assembly.scopes import Line, lines_from_trace
+from otel_eval.assembly.thread import Thread
+from otel_eval.assembly.tree import Trace, collapse_duplicates, is_evaluation, trace_from_steps
+from otel_eval.assembly.twins import without_twins
+from otel_eval.model import Conversation, JoinedBy, Step, StepKind
+
+
+@dataclass(slots=True, kw_only=True)
+class AssemblyReport:
+    """What assembly saw and left out."""
+
+    traces: int = 0
+    traces_without_genai: int = 0
+    duplicate_calls: int = 0
+    duplicate_traces: int = 0
+    evaluator_spans: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class _Group:
+    """The lines of one conversation."""
+
+    id: str | None
+    joined_by: JoinedBy
+    pieces: list[Piece] = field(default_factory=list)
+    thread: Thread = field(default_factory=Thread)
+
+
+def conversations_from_steps(
+    steps: Iterable[Step], id_keys: Sequence[str] = (), *, join_by_history: bool = False, report: AssemblyReport | None = None
+) -> list[Conversation]:
+    """All conversations of these steps, by start. `id_keys` are the attributes that carry a conversation id, best first.
+
+    A trace without an id is a conversation of its own; with `join_by_history` it is joined to the one whose messages its first model call repeats
+    as a whole.
+    """
+    report = report if report is not None else AssemblyReport()
+    traces = _traces(steps, id_keys, report)
+    kept = without_twins(traces)
+    report.duplicate_traces += len(traces) - len(kept)
+    groups: dict[str, _Group] = {}
+    for trace in kept:
+        lines = lines_from_trace(trace)
+        if not lines:
+            report.traces_without_genai += 1
+            continue
+        for key, line in _keyed(trace, lines):
+            if key.startswith("trace:") and join_by_history and line.sub_agent_of is None:
+                key = _continued(groups, line) or key
+            group = groups.get(key)
+            if group is None:
+                group = groups[key] = _Group(line.conversation_id, "conversation_id" if line.conversation_id else "trace")
+            elif group.id is None and key.startswith("trace:"):
+                group.joined_by = "history"
+            group.pieces.append(Piece(trace=trace, line=line))
+            if join_by_history and group.id is None:
+                for step in line.calls:
+                    group.thread.feed(step)
+    made = [conversation_from_pieces(g.id, g.pieces, g.joined_by) for g in groups.values()]
+    return sorted((c for c in made if c is not None), key=lambda c: (c.start_ns, c.sub_agent_of is not None, c.key))
+
+
+def _traces(steps: Iterable[Step], id_keys: Sequence[str], report: AssemblyReport) -> list[Trace]:
+    by_trace: dict[str, list[Step]] = defaultdict(list)
+    for step in steps:
+        by_trace[step.ref.trace_id].append(step)
+    traces = []
+    for trace_id, listed in by_trace.items():
+        trace = trace_from_steps(trace_id, listed, id_keys)
+        report.traces += 1
+        report.evaluator_spans += sum(1 for n in trace.nodes if n.step.kind is StepKind.EVALUATION or is_evaluation(n))
+        report.duplicate_calls += collapse_duplicates(trace)
+        traces.append(trace)
+    return sorted(traces, key=lambda t: (t.start_ns, t.id))
+
+
+def _keyed(trace: Trace, lines: list[Line]) -> list[tuple[str, Line]]:
+    """Which conversation each line belongs to: its id, else its trace; a sub-agent's without an id of its own stands alone."""
+    out: list[tuple[str, Line]] = []
+    for place, line in enumerate(lines):
+        if line.sub_agent_of is not None:
+            out.append((f"sub:{line.sub_agent_of}:{line.conversation_id or trace.id}:{line.agent or place}:{line.scope or place}", line))
+        elif line.conversation_id is not None:
+            out.append((f"id:{line.conversation_id}", line))
+        else:
+            out.append((f"trace:{trace.id}", line))
+    return out
+
+
+def _continued(groups: dict[str, _Group], line: Line) -> str | None:
+    """The longest conversation without id that this line's first input repeats as a whole."""
+    given = next((c.content.input for c in line.calls if c.content.input), None)
+    if given is None:
+        return None
+    fitting = [(len(g.thread.entries), k) for k, g in groups.items() if g.id is None and k.startswith("trace:") and g.thread.continues(given)]
+    return max(fitting)[1] if fitting else None

@@ -1,0 +1,209 @@
+"""One line of talk: the messages of successive model calls, each of which repeats the history before it, put together once.
+
+The reading: the first input, plus every output, plus the new tail of each later input. Where a new tail begins is found by aligning the input with
+what is known, never by looking for equal texts: a user may say the same thing twice. An input that shares nothing is a delta (server-side
+state) and all new. **Source**: semconv traps T2, T3, T8, T19; research of real captures.
+"""
+
+from dataclasses import dataclass
+
+from otel_eval.assembly.alike import enriched, joined, same_message, same_text
+from otel_eval.model import GapReason, Message, Opaque, Step, Text
+
+_WINDOW = 64  # messages looked ahead when histories differ; longer edits count as a break
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A message of the thread, the start of the model call that brought it, and its trace."""
+
+    message: Message
+    time_ns: int
+    trace_id: str
+    from_output: bool = False
+    choices: tuple[Message, ...] = ()
+    """Other answers of the same call (`n` > 1)."""
+
+
+class Thread:
+    """Messages so far. `feed` model calls in order of time."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.system: str | None = None
+        self.gap_reasons: set[GapReason] = set()
+        self._raw: tuple[Message, ...] = ()
+        self._after_raw = 0
+        self._is_delta = False
+
+    def feed(self, step: Step) -> None:
+        """Take in one model call: what is new of its input, then its output."""
+        content = step.content
+        self._note_system(content.system, content.input)
+        end = len(self.entries)
+        if content.input is not None:
+            end = self._take_input(content.input, step)
+        outputs = _outputs(content.output or ())
+        if outputs:
+            self._take_output(outputs, end, step)
+
+    def _note_system(self, system: str | None, given: tuple[Message, ...] | None) -> None:
+        if self.system is None:
+            self.system = system or next((m.text for m in given or () if m.role == "system" and m.text), None)
+
+    def _take_input(self, raw: tuple[Message, ...], step: Step) -> int:
+        """Append what is new; gives the index behind the last entry that this input holds."""
+        known = len(self._raw)
+        shares = bool(known) and len(raw) >= known and raw[known - 1] is self._raw[-1] and raw[0] is self._raw[0]
+        start = self._after_raw if shares else 0
+        tail = conversational(raw[known:] if shares else raw)
+        if self._is_delta and not shares and not self._covers(tail):
+            end = self._append(tail, step)
+        else:
+            end = self._align(tail, start, step)
+        self._raw, self._after_raw = raw, end
+        return end
+
+    def _covers(self, tail: list[Message]) -> bool:
+        """Whether an input repeats the history rather than only following it: it holds an answer of ours."""
+        return any(m.role == "assistant" for m in tail) and bool(tail) and any(same_message(e.message, tail[0]) for e in self.entries[:1])
+
+    def _append(self, messages: list[Message], step: Step) -> int:
+        if messages and self.entries and self.entries[-1].message.role == "assistant" and messages[0].role == "assistant":
+            self.entries[-1].message = joined(self.entries[-1].message, messages[0])
+            messages = messages[1:]
+        self.entries.extend(Entry(message=m, time_ns=step.start_ns, trace_id=step.ref.trace_id) for m in messages)
+        return len(self.entries)
+
+    def _align(self, tail: list[Message], start: int, step: Step) -> int:
+        entries = self.entries
+        i, j, matched = 0, start, start > 0
+        while i < len(tail) and j < len(entries):
+            if self._absorb(j, tail[i], after_match=matched or j == 0):
+                i, j, matched = i + 1, j + 1, True
+                continue
+            moved = self._resynced(tail, i, j)
+            if moved is None:
+                break
+            self.gap_reasons.add(GapReason.HISTORY_BREAK)
+            i, j, matched = *moved, True
+        if i >= len(tail):
+            return j
+        if j >= len(entries):
+            return self._append(tail[i:], step)
+        return self._append_after_break(tail, i, j, matched, step)
+
+    def _absorb(self, j: int, message: Message, *, after_match: bool) -> bool:
+        """Whether entry j and this message are the same; if so the entry learns from it."""
+        entry = self.entries[j]
+        if same_message(entry.message, message):
+            entry.message = enriched(entry.message, message)
+            return True
+        for choice in entry.choices:
+            if message.role == "assistant" and same_message(choice, message):
+                entry.message, entry.choices = choice, ()
+                return True
+        # Directly behind known history, an assistant message where our last answer stands is that answer, however the history damaged it.
+        if after_match and j and entry.from_output and message.role == "assistant" and j == len(self.entries) - 1:
+            entry.message = enriched(entry.message, message) if not message.text or not entry.message.text else entry.message
+            return True
+        return False
+
+    def _resynced(self, tail: list[Message], i: int, j: int) -> tuple[int, int] | None:
+        """Where both go on alike after a difference: one message edited, some left out of the history, or some put into it."""
+        entries = self.entries
+        if (
+            i + 1 < len(tail)
+            and j + 1 < len(entries)
+            and tail[i].role == entries[j].message.role
+            and _same_surely(entries[j + 1].message, tail[i + 1])
+        ):
+            return i + 1, j + 1
+        for skip in range(1, min(_WINDOW, len(entries) - j)):
+            if _same_surely(entries[j + skip].message, tail[i]):
+                return i, j + skip
+        for skip in range(1, min(_WINDOW, len(tail) - i)):
+            if _same_surely(entries[j].message, tail[i + skip]):
+                return i + skip, j
+        return None
+
+    def _append_after_break(self, tail: list[Message], i: int, j: int, matched: bool, step: Step) -> int:
+        """Nothing lines up any more: what stands behind the last message that we know is new."""
+        rest = tail[i:]
+        if not matched and self.entries:
+            self._is_delta = True
+        if matched:
+            self.gap_reasons.add(GapReason.HISTORY_BREAK)
+            for back in range(len(rest) - 1, -1, -1):
+                if any(_same_surely(e.message, rest[back]) for e in self.entries[-_WINDOW:]):
+                    rest = rest[back + 1 :]
+                    break
+        return self._append(rest, step)
+
+    def _take_output(self, outputs: list[Message], end: int, step: Step) -> None:
+        first, choices = outputs[0], ()
+        if len(outputs) > 1 and all(m.role == "assistant" and m.finish_reason for m in outputs):
+            choices, outputs = tuple(outputs[1:]), outputs[:1]
+        elif len(outputs) > 1:
+            outputs = merged_assistants(outputs)
+            first = outputs[0]
+        if end < len(self.entries) and same_message(self.entries[end].message, first):
+            self.entries[end].message = enriched(self.entries[end].message, first)
+            return
+        for place, message in enumerate(outputs):
+            last = self.entries[-1] if self.entries else None
+            if last is not None and place == 0 and last.message.role == "assistant" and message.role == "assistant" and not last.from_output:
+                last.message, last.from_output = joined(last.message, message), True  # a prefilled beginning of this very answer
+                continue
+            self.entries.append(
+                Entry(message=message, time_ns=step.start_ns, trace_id=step.ref.trace_id, from_output=True, choices=choices if place == 0 else ())
+            )
+
+    def continues(self, given: tuple[Message, ...]) -> bool:
+        """Whether an input begins with this whole thread: then its trace is the next turn of it."""
+        messages = conversational(given)
+        if not self.entries or len(messages) <= len(self.entries):
+            return False
+        return all(same_message(e.message, m) for e, m in zip(self.entries, messages, strict=False))
+
+
+def _same_surely(a: Message, b: Message) -> bool:
+    """The same beyond doubt: with words or call ids in common."""
+    if a.role != b.role or not same_message(a, b):
+        return False
+    if a.role == "tool":
+        ours, theirs = a.tool_result, b.tool_result
+        return bool(ours and theirs and ((ours.call_id and ours.call_id == theirs.call_id) or (ours.content and same_text(ours.content, theirs.content))))
+    return bool(a.text and b.text) or bool(a.tool_calls and b.tool_calls)
+
+
+def conversational(messages: tuple[Message, ...]) -> list[Message]:
+    """Without system messages and quoted transcripts; the assistant messages of one answer as one."""
+    kept = [m for m in messages if m.role != "system" and not _is_quoted(m)]
+    return merged_assistants(kept)
+
+
+def _is_quoted(message: Message) -> bool:
+    """A user message that only shows what another agent did."""
+    return message.role == "user" and any(type(p) is Opaque and p.type == "quoted_context" for p in message.parts)
+
+
+def merged_assistants(messages: list[Message]) -> list[Message]:
+    """Consecutive assistant messages as one, but an equal text is no second one."""
+    out: list[Message] = []
+    for message in messages:
+        if out and message.role == "assistant" and out[-1].role == "assistant":
+            out[-1] = out[-1] if _says_nothing_new(out[-1], message) else joined(out[-1], message)
+        else:
+            out.append(message)
+    return out
+
+
+def _says_nothing_new(known: Message, message: Message) -> bool:
+    return not message.tool_calls and (message.text is None or same_text(known.text, message.text)) and all(
+        type(p) is Text for p in message.parts
+    )
+
+
+def _outputs(messages: tuple[Message, ...]) -> list[Message]:
+    return [m for m in messages if m.role in ("assistant", "tool")]

@@ -1,0 +1,227 @@
+"""Tool runs joined to the calls that asked for them: by id, else by name and arguments, else by name, in order.
+
+Call ids are scoped to their message: some producers repeat them every turn. A result stands in a later input, on the tool's own span, or nowhere.
+**Source**: semconv traps T6, T7, T9.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from otel_eval.assembly.thread import Entry
+from otel_eval.model import Message, Step, ToolCall, ToolResult
+
+_ROUNDING_NS = 2_000_000  # JavaScript SDKs round span starts to milliseconds
+
+
+@dataclass(slots=True, eq=False)
+class CallSlot:
+    """A tool call of the thread, its result if it is known, and the tool run that answers to it."""
+
+    entry: Entry
+    index: int
+    result: Entry | None = None
+    run: Step | None = None
+
+    @property
+    def call(self) -> ToolCall:
+        return self.entry.message.tool_calls[self.index]
+
+
+def join_tools(entries: list[Entry], runs: Sequence[Step]) -> tuple[list[Entry], list[CallSlot]]:
+    """The entries with calls, results and runs joined, and the slots. Runs in order of time.
+
+    A run that no message asked for (content off, text protocols) becomes a call of the answer before it. Results stand behind their calls in the
+    calls' order, whenever they came.
+    """
+    slots = call_slots(entries)
+    loose = _claim(slots, runs)
+    for slot in slots:
+        if slot.run is not None:
+            _learn(slot, slot.run)
+        _name_result(slot)
+    if not entries:  # nothing was said that can be read: runs alone are no messages, they stay in `tool_runs`
+        return entries, [_silent_slot(run) for run in loose]
+    for run in loose:
+        slots.append(_insert(entries, run))
+    return _ordered(entries, slots), slots
+
+
+def call_slots(entries: list[Entry]) -> list[CallSlot]:
+    """All calls in order, each with its result among the tool messages before the next calls: by id, else by name and order."""
+    slots: list[CallSlot] = []
+    waiting: list[CallSlot] = []
+    for entry in entries:
+        message = entry.message
+        if message.role == "assistant" and message.tool_calls:
+            waiting = [CallSlot(entry, i) for i in range(len(message.tool_calls))]
+            slots.extend(waiting)
+        elif message.role == "tool" and message.tool_result is not None:
+            slot = _slot_of_result(waiting, message.tool_result)
+            if slot is not None:
+                slot.result = entry
+    return slots
+
+
+def _slot_of_result(waiting: list[CallSlot], result: ToolResult) -> CallSlot | None:
+    free = [s for s in waiting if s.result is None]
+    by_id = next((s for s in free if result.call_id and s.call.id == result.call_id), None)
+    if by_id is not None:
+        return by_id
+    by_name = next((s for s in free if result.name and s.call.name == result.name), None)
+    return by_name or next((s for s in free if not result.name or not s.call.name), None)
+
+
+def _claim(slots: list[CallSlot], runs: Sequence[Step]) -> list[Step]:
+    """Give each run its slot; the runs left without one."""
+    by_id: dict[str, list[CallSlot]] = defaultdict(list)
+    by_name: dict[str, list[CallSlot]] = defaultdict(list)
+    for slot in slots:
+        if slot.call.id:
+            by_id[slot.call.id].append(slot)
+        if slot.call.name:
+            by_name[slot.call.name.lower()].append(slot)
+    unnamed: list[Step] = []
+    for run in runs:  # ids first: a run without id must not take the call of one that has it
+        slot = _latest_before(by_id.get(run.tool_call_id or "", ()), run)
+        if slot is None:
+            unnamed.append(run)
+        else:
+            slot.run = run
+    return [run for run in unnamed if not _claim_by_name(by_name.get((run.tool_name or "").lower(), ()), run)]
+
+
+def _claim_by_name(candidates: Sequence[CallSlot], run: Step) -> bool:
+    made = run.content.tool_call
+    free = [s for s in candidates if s.run is None]
+    if made is not None and made.arguments is not None:
+        equal = [s for s in free if s.call.arguments == made.arguments]
+        free = equal or [s for s in free if s.call.arguments is None] or free
+    answered = run.content.tool_result
+    if answered is not None and answered.call_id:
+        free = [s for s in free if s.call.id == answered.call_id] or free
+    slot = _earliest_of_latest_message(free, run)
+    if slot is not None:
+        slot.run = run
+    return slot is not None
+
+
+def _latest_before(candidates: Sequence[CallSlot], run: Step) -> CallSlot | None:
+    return _earliest_of_latest_message([s for s in candidates if s.run is None], run)
+
+
+def _earliest_of_latest_message(free: list[CallSlot], run: Step) -> CallSlot | None:
+    """The first free call of the latest message that was asked for before the run began; else the first free call."""
+    if not free:
+        return None
+    before = [s for s in free if s.entry.time_ns <= run.start_ns + _ROUNDING_NS]
+    if not before:
+        return free[0]
+    return next(s for s in before if s.entry is before[-1].entry)
+
+
+def _learn(slot: CallSlot, run: Step) -> None:
+    """Fill call and result with what the run's own span knows."""
+    call, made = slot.call, run.content.tool_call
+    made_arguments = made.arguments if made is not None else None
+    better = ToolCall(
+        id=call.id or run.tool_call_id,
+        name=call.name or run.tool_name,
+        arguments=call.arguments if call.arguments is not None else made_arguments,
+        raw=call.raw if call.arguments is None and made_arguments is None else None,
+    )
+    if better != call:
+        _replace_call(slot, better)
+    told = run.content.tool_result
+    is_error = True if run.is_error else told.is_error if told is not None else None
+    if slot.result is None:
+        if told is None and not (run.is_error and run.error_message):
+            return
+        content = told.content if told is not None else run.error_message
+        result = ToolResult(call_id=better.id, name=better.name, content=content, is_error=is_error)
+        slot.result = _result_entry(slot.entry, result, run)
+        return
+    known = slot.result.message.tool_result
+    if known is not None:
+        content = known.content if known.content is not None else told.content if told is not None else None
+        merged = replace(known, content=content, is_error=is_error if is_error is not None else known.is_error)
+        slot.result.message = replace(slot.result.message, parts=(merged,))
+
+
+def _replace_call(slot: CallSlot, call: ToolCall) -> None:
+    seen = -1
+    parts = []
+    for part in slot.entry.message.parts:
+        seen += type(part) is ToolCall
+        parts.append(call if type(part) is ToolCall and seen == slot.index else part)
+    slot.entry.message = replace(slot.entry.message, parts=tuple(parts))
+
+
+def _name_result(slot: CallSlot) -> None:
+    """A result takes name and id from its call where it has none."""
+    result = slot.result.message.tool_result if slot.result is not None else None
+    if slot.result is not None and result is not None and (result.name is None or result.call_id is None):
+        named = replace(result, name=result.name or slot.call.name, call_id=result.call_id or slot.call.id)
+        slot.result.message = replace(slot.result.message, parts=(named,))
+
+
+def _result_entry(after: Entry, result: ToolResult, run: Step) -> Entry:
+    return Entry(message=Message(role="tool", parts=(result,), source=run.ref), time_ns=max(after.time_ns, run.start_ns), trace_id=run.ref.trace_id)
+
+
+def _insert(entries: list[Entry], run: Step) -> CallSlot:
+    """Put a call that no message shows where it happened: into the answer before it, else as an answer of its own."""
+    made = run.content.tool_call or ToolCall(id=run.tool_call_id, name=run.tool_name)
+    call = replace(made, id=made.id or run.tool_call_id, name=made.name or run.tool_name)
+    place = _place_of(entries, run)
+    host = _host(entries, place)
+    if host is None:
+        host = Entry(message=Message(role="assistant", source=run.ref), time_ns=run.start_ns, trace_id=run.ref.trace_id)
+        entries.insert(place, host)
+    host.message = replace(host.message, parts=(*host.message.parts, call))
+    slot = CallSlot(host, len(host.message.tool_calls) - 1, run=run)
+    told = run.content.tool_result
+    if told is not None or (run.is_error and run.error_message):
+        is_error = True if run.is_error else told.is_error if told is not None else None
+        content = told.content if told is not None else run.error_message
+        slot.result = _result_entry(host, ToolResult(call_id=call.id, name=call.name, content=content, is_error=is_error), run)
+    return slot
+
+
+def _silent_slot(run: Step) -> CallSlot:
+    call = run.content.tool_call or ToolCall(id=run.tool_call_id, name=run.tool_name)
+    message = Message(role="assistant", parts=(replace(call, id=call.id or run.tool_call_id, name=call.name or run.tool_name),), source=run.ref)
+    return CallSlot(Entry(message=message, time_ns=run.start_ns, trace_id=run.ref.trace_id), 0, run=run)
+
+
+def _place_of(entries: list[Entry], run: Step) -> int:
+    """Behind the last entry that was known when the run began."""
+    for index in range(len(entries) - 1, -1, -1):
+        if entries[index].time_ns <= run.start_ns:
+            return index + 1
+    return 0
+
+
+def _host(entries: list[Entry], place: int) -> Entry | None:
+    """The assistant message that a call at this place belongs to: the one before it, tool messages between."""
+    for index in range(place - 1, -1, -1):
+        if entries[index].message.role == "assistant":
+            return entries[index]
+        if entries[index].message.role != "tool":
+            return None
+    return None
+
+
+def _ordered(entries: list[Entry], slots: list[CallSlot]) -> list[Entry]:
+    """Every result behind the message that holds its call, in the order of the calls."""
+    by_host: dict[int, list[CallSlot]] = defaultdict(list)
+    for slot in slots:
+        by_host[id(slot.entry)].append(slot)
+    placed = {id(s.result) for s in slots if s.result is not None}
+    out: list[Entry] = []
+    for entry in entries:
+        if id(entry) in placed:
+            continue
+        out.append(entry)
+        out.extend(s.result for s in sorted(by_host.get(id(entry), ()), key=lambda s: s.index) if s.result is not None)
+    return out

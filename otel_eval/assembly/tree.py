@@ -1,0 +1,299 @@
+"""The steps of one trace as a tree: order, scopes, ids; duplicated recordings of one model call or tool run made one."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from otel_eval.assembly.alike import same_answer
+from otel_eval.model import Gap, GapReason, Message, Step, StepContent, StepKind
+
+_PLAIN = frozenset({StepKind.WRAPPER, StepKind.OTHER})
+_DAMAGED = frozenset({GapReason.TRUNCATED, GapReason.ATTRIBUTES_DROPPED, GapReason.REDACTED})
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A step in its trace."""
+
+    step: Step
+    parent: "Node | None" = None
+    children: list["Node"] = field(default_factory=list)
+    depth: int = 0
+    conversation_id: str | None = None
+    """Own or inherited id; None where the trace has none."""
+
+    def ancestors(self) -> Iterator["Node"]:
+        node = self.parent
+        while node is not None:
+            yield node
+            node = node.parent
+
+    def descendants(self) -> Iterator["Node"]:
+        todo = list(self.children)
+        while todo:
+            node = todo.pop()
+            yield node
+            todo.extend(node.children)
+
+
+@dataclass(slots=True, eq=False)
+class Trace:
+    """All nodes of one trace in order of time, its roots, and the model calls left after duplicates are made one."""
+
+    id: str
+    nodes: list[Node]
+    roots: list[Node]
+    gaps: list[Gap]
+    conversation_id: str | None = None
+
+    @property
+    def start_ns(self) -> int:
+        return self.nodes[0].step.start_ns if self.nodes else 0
+
+    @property
+    def end_ns(self) -> int:
+        return max((n.step.end_ns for n in self.nodes), default=0)
+
+
+def trace_from_steps(trace_id: str, steps: Sequence[Step], id_keys: Sequence[str]) -> Trace:
+    """The tree of a trace's steps. Order is by start, end, then span id, so that arrival never matters."""
+    ordered = sorted(steps, key=_moment)
+    nodes = [Node(step=s) for s in ordered]
+    by_id = {n.step.ref.span_id: n for n in nodes}
+    gaps: list[Gap] = []
+    for node in nodes:
+        parent_id = node.step.parent_span_id
+        if parent_id is None:
+            continue
+        parent = by_id.get(parent_id)
+        if parent is None:
+            gap = Gap(reason=GapReason.PARENT_MISSING, where="parent_span_id")
+            if gap not in gaps:
+                gaps.append(gap)
+        elif parent is not node and not _would_circle(node, parent):
+            node.parent = parent
+            parent.children.append(node)
+    roots = [n for n in nodes if n.parent is None]
+    _set_depths(roots)
+    trace = Trace(id=trace_id, nodes=nodes, roots=roots, gaps=gaps)
+    _set_conversation_ids(trace, id_keys)
+    return trace
+
+
+def _moment(step: Step) -> tuple[int, int, str]:
+    return (step.start_ns, step.end_ns, step.ref.span_id)
+
+
+def _would_circle(node: Node, parent: Node) -> bool:
+    """Whether hanging `node` under `parent` closes a circle (only broken producers do this); cheap for real depths."""
+    return bool(node.children) and any(a is node for a in parent.ancestors())
+
+
+def _set_depths(roots: list[Node]) -> None:
+    todo = [(r, 0) for r in roots]
+    while todo:
+        node, depth = todo.pop()
+        node.depth = depth
+        todo.extend((c, depth + 1) for c in node.children)
+
+
+def _set_conversation_ids(trace: Trace, id_keys: Sequence[str]) -> None:
+    """One spelling a trace, the best that occurs in it: own value, else the nearest ancestor's, else the outermost one."""
+    found = {key for n in trace.nodes for key, _ in n.step.conversation_ids}
+    if not found:
+        return
+    best = next((k for k in id_keys if k in found), next(iter(sorted(found))))
+    own = {n.step.ref.span_id: value for n in trace.nodes for key, value in n.step.conversation_ids if key == best}
+    carriers = [n for n in trace.nodes if n.step.ref.span_id in own]
+    outermost = min(carriers, key=lambda n: (n.depth, _moment(n.step)))
+    trace.conversation_id = own[outermost.step.ref.span_id]
+    todo: list[tuple[Node, str | None]] = [(r, None) for r in trace.roots]
+    while todo:
+        node, inherited = todo.pop()
+        node.conversation_id = own.get(node.step.ref.span_id, inherited) or trace.conversation_id
+        todo.extend((c, own.get(node.step.ref.span_id, inherited)) for c in node.children)
+
+
+def is_evaluation(node: Node) -> bool:
+    """Whether a node is an evaluator's or guardrail's own, or stands below one."""
+    return node.step.kind is StepKind.EVALUATION or any(a.step.kind is StepKind.EVALUATION for a in node.ancestors())
+
+
+def tool_above(node: Node) -> Node | None:
+    """The nearest tool run a node stands in: what happens inside a tool is not the agent's own conversation."""
+    return next((a for a in node.ancestors() if a.step.kind is StepKind.TOOL), None)
+
+
+def agent_above(node: Node) -> Node | None:
+    """The nearest agent a node stands in, itself included, not looking beyond a tool run."""
+    if node.step.kind is StepKind.AGENT:
+        return node
+    for ancestor in node.ancestors():
+        if ancestor.step.kind is StepKind.AGENT:
+            return ancestor
+        if ancestor.step.kind is StepKind.TOOL:
+            return None
+    return None
+
+
+def collapse_duplicates(trace: Trace) -> int:
+    """Make one of several recordings of one model call or tool run; how many were folded away.
+
+    Model calls: nested with nothing but wrappers between; the same response id; or side by side, one inside the other in time, with the same
+    answer. Tool runs: nested under one of the same name (a framework's span and an MCP client's). **Source**: semconv traps T11, T17.
+    """
+    folded = _fold_nested_calls(trace) + _fold_same_response(trace) + _fold_siblings(trace)
+    for node in trace.nodes:
+        outer = tool_above(node)
+        if node.step.kind is StepKind.TOOL and outer is not None and _same_tool(outer.step, node.step):
+            outer.step = replace(outer.step, read_content=_both(outer.step, node.step), is_error=outer.step.is_error or node.step.is_error)
+            _demote(node)
+            folded += 1
+    return folded
+
+
+def _same_tool(outer: Step, inner: Step) -> bool:
+    return inner.tool_name is None or outer.tool_name is None or outer.tool_name == inner.tool_name
+
+
+def _demote(node: Node) -> None:
+    node.step = replace(node.step, kind=StepKind.WRAPPER, read_content=None)
+
+
+def _fold_nested_calls(trace: Trace) -> int:
+    folded = 0
+    for node in sorted(trace.nodes, key=lambda n: -n.depth):
+        if node.step.kind is not StepKind.INFERENCE:
+            continue
+        inner = [n for n in _directly_inside(node) if n.step.kind in (StepKind.INFERENCE, StepKind.TOOL)]
+        calls = [n for n in inner if n.step.kind is StepKind.INFERENCE]
+        good = [n for n in calls if not n.step.is_error] or calls[-1:]
+        if not calls:
+            continue
+        if len(good) > 1 or len(inner) > len(calls):
+            node.step = replace(node.step, kind=StepKind.AGENT)  # it groups several calls or runs tools: a run, not a call
+            continue
+        node.step = _merged(node.step, good[0].step)
+        for call in calls:
+            _demote(call)
+            folded += 1
+    return folded
+
+
+def _directly_inside(node: Node) -> Iterator[Node]:
+    """Descendants with nothing but wrappers between."""
+    todo = list(node.children)
+    while todo:
+        child = todo.pop(0)
+        yield child
+        if child.step.kind in _PLAIN:
+            todo.extend(child.children)
+
+
+def _fold_same_response(trace: Trace) -> int:
+    first: dict[str, Node] = {}
+    folded = 0
+    for node in trace.nodes:
+        response_id = node.step.response_id
+        if node.step.kind is not StepKind.INFERENCE or not response_id:
+            continue
+        known = first.setdefault(response_id, node)
+        if known is not node and tool_above(known) is tool_above(node):
+            known.step = _merged(known.step, node.step)
+            _demote(node)
+            folded += 1
+    return folded
+
+
+def _fold_siblings(trace: Trace) -> int:
+    """Two instrumentations side by side: one interval inside the other, the same answer or no content on one side."""
+    folded = 0
+    previous: Node | None = None
+    for node in trace.nodes:
+        if node.step.kind is not StepKind.INFERENCE:
+            continue
+        if previous is not None and previous.parent is node.parent and _recorded_twice(previous.step, node.step):
+            previous.step = _merged(previous.step, node.step)
+            _demote(node)
+            folded += 1
+        else:
+            previous = node
+    return folded
+
+
+def _recorded_twice(a: Step, b: Step) -> bool:
+    if a.dialects == b.dialects and a.response_id and b.response_id:
+        return False  # two ids, two calls
+    if not (a.start_ns <= b.start_ns and b.end_ns <= a.end_ns and b.start_ns < b.end_ns) or a.is_error != b.is_error:
+        return False
+    ours, theirs = a.content.output, b.content.output
+    if ours and theirs:
+        return same_answer(ours, theirs) and same_last_input(a, b)
+    return False
+
+
+def same_last_input(a: Step, b: Step) -> bool:
+    """Whether the last thing said to the model is the same in both; unknown counts as the same."""
+    ours, theirs = _last(a.content.input), _last(b.content.input)
+    return ours is None or theirs is None or ours.text == theirs.text
+
+
+def _last(messages: tuple[Message, ...] | None) -> Message | None:
+    return messages[-1] if messages else None
+
+
+def _merged(outer: Step, inner: Step) -> Step:
+    """Both recordings as one: the outer's place, whatever either knows."""
+    return replace(
+        outer,
+        start_ns=min(outer.start_ns, inner.start_ns),
+        end_ns=max(outer.end_ns, inner.end_ns),
+        dialects=tuple(dict.fromkeys((*outer.dialects, *inner.dialects))),
+        agent_name=outer.agent_name or inner.agent_name,
+        response_id=outer.response_id or inner.response_id,
+        previous_response_id=outer.previous_response_id or inner.previous_response_id,
+        model=outer.model or inner.model,
+        provider=outer.provider or inner.provider,
+        finish_reasons=outer.finish_reasons or inner.finish_reasons,
+        usage=outer.usage if outer.usage.input_tokens is not None or outer.usage.output_tokens is not None else inner.usage,
+        is_error=outer.is_error and inner.is_error,
+        read_content=_both(outer, inner),
+        _content=None,
+    )
+
+
+def _both(outer: Step, inner: Step):  # type: ignore[no-untyped-def]  # returns a closure typed below
+    def read() -> StepContent:
+        return richer_of(outer.content, inner.content)
+
+    return read
+
+
+def richer_of(a: StepContent, b: StepContent) -> StepContent:
+    """Field by field the better recording: what is there, then what is whole, then what says more; the first on a tie."""
+    damaged_a = any(g.reason in _DAMAGED for g in a.gaps)
+    damaged_b = any(g.reason in _DAMAGED for g in b.gaps)
+
+    def pick(x: tuple[Message, ...] | None, y: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
+        if not x or not y:
+            return x or y or (x if x is not None else y)
+        if damaged_a != damaged_b and len(x) != len(y):
+            return y if damaged_a and len(y) > len(x) else x
+        return y if _weight(y) > _weight(x) else x
+
+    given, answer = pick(a.input, b.input), pick(a.output, b.output)
+    missing = given is None and answer is None
+    gaps = tuple(g for g in (*a.gaps, *b.gaps) if missing or g.reason is not GapReason.CONTENT_NOT_CAPTURED)
+    return StepContent(
+        system=a.system or b.system,
+        input=given,
+        output=answer,
+        tool_call=a.tool_call if a.tool_call and a.tool_call.arguments is not None else b.tool_call or a.tool_call,
+        tool_result=a.tool_result or b.tool_result,
+        tool_definitions=a.tool_definitions or b.tool_definitions,
+        gaps=tuple(dict.fromkeys(gaps)),
+    )
+
+
+def _weight(messages: Iterable[Message]) -> tuple[int, int]:
+    parts = [p for m in messages for p in m.parts]
+    return (sum(1 for m in messages if m.tool_calls), len(parts))

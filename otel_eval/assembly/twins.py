@@ -1,0 +1,74 @@
+"""Traces that only repeat model calls of other traces: a second instrumentation without context makes a trace of each call.
+
+They must not become conversations or be scored twice. A trace is such a twin when it has no conversation id, holds nothing but model calls, and each of
+them stands in another trace: by its response id, else by its answer and last input inside the same moments. **Source**: semconv trap T11.
+"""
+
+from collections import defaultdict
+
+from otel_eval.assembly.alike import squeezed
+from otel_eval.assembly.tree import Trace, same_last_input
+from otel_eval.model import Step, StepKind
+
+_SLACK_NS = 50_000_000  # clocks of two instrumentations in one process differ by far less
+_FEW = 3  # calls and wrappers in such a trace
+
+
+def without_twins(traces: list[Trace]) -> list[Trace]:
+    """The traces less those that only repeat calls of others."""
+    suspects = [t for t in traces if _may_be_twin(t)]
+    if not suspects or len(traces) < 2:
+        return traces
+    dropped: set[str] = set()
+    by_id: dict[str, list[Trace]] = defaultdict(list)
+    for trace in traces:
+        for step in _calls(trace):
+            if step.response_id:
+                by_id[step.response_id].append(trace)
+    everything = [(t, s) for t in traces for s in _calls(t)] if any(not s.response_id for t in suspects for s in _calls(t)) else []
+    for trace in suspects:
+        if all(_stands_elsewhere(trace, step, by_id, everything, dropped) for step in _calls(trace)):
+            dropped.add(trace.id)
+    return [t for t in traces if t.id not in dropped]
+
+
+def _may_be_twin(trace: Trace) -> bool:
+    return (
+        trace.conversation_id is None
+        and len(trace.nodes) <= _FEW
+        and any(True for _ in _calls(trace))
+        and all(n.step.kind in (StepKind.INFERENCE, StepKind.WRAPPER, StepKind.OTHER) for n in trace.nodes)
+    )
+
+
+def _calls(trace: Trace) -> list[Step]:
+    return [n.step for n in trace.nodes if n.step.kind is StepKind.INFERENCE]
+
+
+def _stands_elsewhere(
+    trace: Trace, step: Step, by_id: dict[str, list[Trace]], everything: list[tuple[Trace, Step]], dropped: set[str]
+) -> bool:
+    if step.response_id:
+        return any(o is not trace and o.id not in dropped and _is_better(o, trace) for o in by_id[step.response_id])
+    return any(
+        o is not trace and o.id not in dropped and _is_better(o, trace) and _same_call(other, step) for o, other in everything
+    )
+
+
+def _is_better(other: Trace, trace: Trace) -> bool:
+    """Whether the other trace knows more: an id, or more spans; the earlier one on a tie."""
+    mine = (trace.conversation_id is not None, len(trace.nodes), -trace.start_ns)
+    theirs = (other.conversation_id is not None, len(other.nodes), -other.start_ns)
+    return theirs > mine
+
+
+def _same_call(a: Step, b: Step) -> bool:
+    if not a.content.output or not b.content.output or a.dialects == b.dialects:
+        return False
+    inside = a.start_ns - _SLACK_NS <= b.start_ns and b.end_ns <= a.end_ns + _SLACK_NS
+    return inside and _gist(a) == _gist(b) and same_last_input(a, b)
+
+
+def _gist(step: Step) -> str:
+    out = step.content.output or ()
+    return squeezed(" ".join(m.text or "" for m in out)) + "|" + ",".join(c.name or "" for m in out for c in m.tool_calls)

@@ -1,0 +1,22 @@
+"""Dialects: one file each, saying where content stands. A new one is one file and one line in BUILTIN."""
+
+from otel_eval.dialects.adk import GOOGLE_ADK
+from otel_eval.dialects.base import Dialect, DialectCard, Evidence, Reading
+from otel_eval.dialects.openinference import OPENINFERENCE
+from otel_eval.dialects.openllmetry import OPENLLMETRY
+from otel_eval.dialects.pydantic_ai import PYDANTIC_AI
+from otel_eval.dialects.reader import Reader
+from otel_eval.dialects.semconv import SEMCONV
+from otel_eval.dialects.vercel_ai import VERCEL_AI
+
+BUILTIN: tuple[Dialect, ...] = (
+    # Most specific first: the first that says something of a field wins it.
+    GOOGLE_ADK,
+    VERCEL_AI,
+    PYDANTIC_AI,
+    SEMCONV,
+    OPENINFERENCE,
+    OPENLLMETRY,
+)
+
+__all__ = ["BUILTIN", "Dialect", "DialectCard", "Evidence", "Reader", "Reading"]

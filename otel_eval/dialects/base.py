@@ -1,0 +1,104 @@
+"""The seam of a dialect: its card, what it is given, what it gives back."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from otel_eval.dialects.memo import Memo
+from otel_eval.dialects.shapes.messages import messages_from_value
+from otel_eval.dialects.shapes.notes import Notes
+from otel_eval.model import LogRecord, Message, Role, Span, SpanEvent, SpanRef, StepContent, StepKind, Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DialectCard:
+    """What a dialect is: `docs/dialects.md` is made from it."""
+
+    name: str
+    version: int
+    sentence: str
+    """What it reads, in one sentence."""
+    source: str
+    """Where the names come from: convention or package and version."""
+    detects: tuple[str, ...]
+    """Attribute names, prefixes (ending in `.`) or event names (`event:NAME`) that tell it."""
+    content: tuple[str, ...]
+    """Where content stands."""
+    lacks: str = ""
+    """What it cannot carry, or carries damaged."""
+    switch: str = ""
+    """How content is switched on where it is off by default; "" where it always is on."""
+    conversation_ids: tuple[str, ...] = ()
+    """Attributes that carry the conversation's id, best first."""
+    stability: str = "stable"
+
+
+@dataclass(slots=True, kw_only=True)
+class Reading:
+    """What one dialect makes of one span; None where it says nothing. The first dialect that says something wins, field by field."""
+
+    kind: StepKind | None = None
+    agent_name: str | None = None
+    tool_name: str | None = None
+    tool_call_id: str | None = None
+    response_id: str | None = None
+    previous_response_id: str | None = None
+    model: str | None = None
+    provider: str | None = None
+    finish_reasons: tuple[str, ...] = ()
+    usage: Usage | None = None
+    is_error: bool | None = None
+    conversation_id: str | None = None
+    """Only for ids that do not stand in an attribute of their own (inside a JSON value)."""
+    content: Callable[[], StepContent] | None = None
+
+
+class Evidence:
+    """A span with all that was said of it, as dialects read it: attributes, span events and the log records that carry its ids."""
+
+    __slots__ = ("attributes", "logs", "memo", "span")
+
+    def __init__(self, span: Span, logs: tuple[LogRecord, ...] = (), memo: Memo | None = None) -> None:
+        self.span = span
+        self.logs = logs
+        self.attributes: Mapping[str, Any] = span.attributes
+        self.memo = memo or Memo()
+
+    @property
+    def ref(self) -> SpanRef:
+        return self.span.ref
+
+    @property
+    def events(self) -> tuple[SpanEvent, ...]:
+        return self.span.events
+
+    def notes(self, at: str = "") -> Notes:
+        return Notes(self.span.ref, at)
+
+    def messages(self, value: Any, role: Role, notes: Notes, at: str = "") -> tuple[Message, ...] | None:
+        """The messages of an attribute's value; None where there is no value."""
+        if value is None or value in ("", "null"):
+            return None
+        notes.at = at or notes.at
+        if isinstance(value, str):
+            return self.memo.messages(value, role, notes, notes.source)
+        return messages_from_value(value, role, notes, notes.source)
+
+
+class Dialect(Protocol):
+    """Reads one span. Pure: the same span gives the same reading; it never raises on any input."""
+
+    info: DialectCard
+
+    def speaks(self, names: frozenset[str]) -> bool:
+        """Whether a span with these attribute names (and `event:NAME` for its events and log records) may be this dialect's."""
+        ...
+
+    def read(self, evidence: Evidence) -> Reading | None:
+        """What it makes of the span; None where nothing."""
+        ...
+
+
+def speaks_by_card(info: DialectCard, names: frozenset[str]) -> bool:
+    """Detection by the card's names and prefixes."""
+    return any(n in names or (n.endswith(".") and any(k.startswith(n) for k in names)) for n in info.detects)

@@ -1,0 +1,203 @@
+"""One span to one step: every dialect that speaks is asked, the most specific first, and the first answer wins field by field."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from otel_eval.dialects.base import Dialect, Evidence, Reading
+from otel_eval.dialects.memo import Memo
+from otel_eval.model import (
+    NO_USAGE,
+    STATUS_ERROR,
+    Gap,
+    GapReason,
+    LogRecord,
+    Span,
+    Step,
+    StepContent,
+    StepKind,
+)
+
+_INCOMPLETE = frozenset({GapReason.TRUNCATED, GapReason.ATTRIBUTES_DROPPED, GapReason.REDACTED})
+_SEEN_SHAPES = 4096  # distinct sets of attribute names remembered; real traffic has a few dozen
+_KEPT_ATTRIBUTES = ("otel_eval.", "test.", "user.id", "enduser.")
+
+
+class Reader:
+    """Reads spans to steps. Holds only memos: which dialects speak for a set of names, and the message texts decoded last."""
+
+    def __init__(self, dialects: Sequence[Dialect]) -> None:
+        self._dialects = tuple(dialects)
+        self.id_keys = (*dict.fromkeys(k for d in ordered_by_id(self._dialects) for k in d.info.conversation_ids), "metadata")
+        """Attributes that carry a conversation id, best spelling first."""
+        self._speakers: dict[Any, tuple[tuple[Dialect, ...], tuple[str, ...], tuple[str, ...]]] = {}
+        self._memo = Memo()
+
+    def step(self, span: Span, logs: tuple[LogRecord, ...] = ()) -> Step:
+        """The step of a span and the log records that carry its ids."""
+        evidence = Evidence(span, logs, self._memo)
+        speakers, id_keys, kept = self._for_names(span, logs)
+        readings: list[tuple[str, Reading]] = []
+        for dialect in speakers:
+            reading = dialect.read(evidence)
+            if reading is not None:
+                readings.append((dialect.info.name, reading))
+        return self._step(span, logs, readings, id_keys, kept)
+
+    def _for_names(self, span: Span, logs: tuple[LogRecord, ...]) -> tuple[tuple[Dialect, ...], tuple[str, ...], tuple[str, ...]]:
+        key: Any = tuple(span.attributes)
+        if span.events or logs:
+            events = {f"event:{e.name}" for e in span.events} | {f"event:{r.event_name}" for r in logs}
+            inner = {k for e in span.events for k in e.attributes} | {k for r in logs for k in r.attributes}
+            key = (key, frozenset(events), frozenset(inner))
+            names = frozenset(span.attributes) | events | inner
+        else:
+            names = frozenset(key)
+        known = self._speakers.get(key)
+        if known is None:
+            speakers = tuple(d for d in self._dialects if d.speaks(names))
+            kept = tuple(k for k in span.attributes if k.startswith(_KEPT_ATTRIBUTES))
+            known = (speakers, tuple(k for k in self.id_keys if k in names), kept)
+            if len(self._speakers) >= _SEEN_SHAPES:
+                self._speakers.clear()
+            self._speakers[key] = known
+        return known
+
+    def _step(
+        self,
+        span: Span,
+        logs: tuple[LogRecord, ...],
+        readings: list[tuple[str, Reading]],
+        id_keys: tuple[str, ...],
+        kept: tuple[str, ...],
+    ) -> Step:
+        merged = readings[0][1] if len(readings) == 1 else _merged([r for _, r in readings])
+        kind = merged.kind or StepKind.OTHER
+        is_error = span.status_code == STATUS_ERROR or bool(merged.is_error)
+        error_type, message = _error_of(span) if is_error else (None, None)
+        ids = _conversation_ids(span, logs, id_keys) if id_keys else ()
+        if merged.conversation_id:
+            ids = (*ids, ("metadata", merged.conversation_id))
+        return Step(
+            kind=kind,
+            ref=span.ref,
+            parent_span_id=span.parent_span_id,
+            name=span.name,
+            start_ns=span.start_ns or span.end_ns or 0,
+            end_ns=span.end_ns or span.start_ns or 0,
+            dialects=tuple(n for n, _ in readings),
+            conversation_ids=ids,
+            agent_name=merged.agent_name,
+            tool_name=merged.tool_name,
+            tool_call_id=merged.tool_call_id,
+            response_id=merged.response_id,
+            previous_response_id=merged.previous_response_id,
+            model=merged.model,
+            provider=merged.provider,
+            finish_reasons=merged.finish_reasons,
+            usage=merged.usage or NO_USAGE,
+            is_error=is_error,
+            error_type=error_type,
+            error_message=message,
+            attributes={k: span.attributes[k] for k in kept} if kept else {},
+            read_content=_content_reader(span, kind, [r.content for _, r in readings if r.content is not None]),
+        )
+
+
+def ordered_by_id(dialects: Sequence[Dialect]) -> list[Dialect]:
+    """The conventions' own spelling before any other, then in the given order."""
+    return sorted(dialects, key=lambda d: "gen_ai.conversation.id" not in d.info.conversation_ids)
+
+
+_FIELDS = tuple(f for f in Reading.__dataclass_fields__ if f != "content")
+
+
+def _merged(readings: list[Reading]) -> Reading:
+    """The first answer to each field."""
+    out = Reading()
+    for reading in reversed(readings):
+        for name in _FIELDS:
+            value = getattr(reading, name)
+            if value is not None and value != ():
+                setattr(out, name, value)
+    return out
+
+
+def _conversation_ids(span: Span, logs: tuple[LogRecord, ...], keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    found: list[tuple[str, str]] = []
+    for key in keys:
+        value = span.attributes.get(key)
+        for record in logs:
+            value = value if value not in (None, "") else record.attributes.get(key)
+        if isinstance(value, str) and value.strip():
+            found.append((key, value))
+        elif isinstance(value, int) and not isinstance(value, bool):
+            found.append((key, str(value)))
+    return tuple(found)
+
+
+def _error_of(span: Span) -> tuple[str | None, str | None]:
+    """(type, message) of a failure: `error.type`, else the exception event, else the status."""
+    kind, message = span.attributes.get("error.type"), span.status_message or None
+    for event in span.events:
+        if event.name == "exception":
+            kind = kind or event.attributes.get("exception.type")
+            text = event.attributes.get("exception.message")
+            message = text if isinstance(text, str) and text else message
+    return (kind if isinstance(kind, str) else None), message
+
+
+def _content_reader(span: Span, kind: StepKind, sources: list[Callable[[], StepContent]]) -> Callable[[], StepContent] | None:
+    if not sources:
+        return None
+
+    def read() -> StepContent:
+        content = sources[0]() if len(sources) == 1 else _overlaid(sources)
+        if kind is StepKind.INFERENCE and content.input is None and content.output is None:
+            return _without_content(span, content)
+        return content
+
+    return read
+
+
+def _without_content(span: Span, content: StepContent) -> StepContent:
+    dropped = span.dropped_attributes_count or span.dropped_events_count
+    reason = GapReason.ATTRIBUTES_DROPPED if dropped else GapReason.CONTENT_NOT_CAPTURED
+    gap = Gap(reason=reason, where="messages", source=span.ref)
+    return StepContent(
+        system=content.system, tool_definitions=content.tool_definitions, gaps=content.gaps if gap in content.gaps else (*content.gaps, gap)
+    )
+
+
+def _overlaid(sources: list[Callable[[], StepContent]]) -> StepContent:
+    """The first complete answer to each field, else the first at all; later sources are asked only while something is missing."""
+    read: list[StepContent] = []
+    chosen: dict[str, tuple[StepContent, Any]] = {}
+    wanted = ("system", "input", "output", "tool_call", "tool_result", "tool_definitions")
+    for source in sources:
+        content = source()
+        read.append(content)
+        damaged = any(g.reason in _INCOMPLETE for g in content.gaps)
+        for name in wanted:
+            value = getattr(content, name)
+            if value is None or value == ():
+                continue
+            known = chosen.get(name)
+            if known is None or (not damaged and any(g.reason in _INCOMPLETE for g in known[0].gaps) and len_of(value) >= len_of(known[1])):
+                chosen[name] = (content, value)
+        if _settled(chosen):
+            break
+    used = [c for c in read if any(c is k for k, _ in chosen.values())] or read
+    return StepContent(
+        **{name: value for name, (_, value) in chosen.items()}, gaps=tuple(dict.fromkeys(g for c in used for g in c.gaps))
+    )
+
+
+def len_of(value: Any) -> int:
+    """Messages in a list; 1 for anything else."""
+    return len(value) if isinstance(value, tuple) else 1
+
+
+def _settled(chosen: dict[str, tuple[StepContent, Any]]) -> bool:
+    """Whether input and output (or call and result) are there and whole."""
+    have = ("input" in chosen and "output" in chosen) or ("tool_call" in chosen and "tool_result" in chosen)
+    return have and not any(g.reason in _INCOMPLETE for c, _ in chosen.values() for g in c.gaps)
