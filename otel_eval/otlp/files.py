@@ -189,7 +189,7 @@ def _records_of_messages(stream: BinaryIO, signal: Signal, tally: Tally, max_byt
 
 def _records_of_message(message: bytes, signal: Signal, tally: Tally) -> Iterator[Record]:
     if message.startswith(b"{"):
-        yield from _known(value_from_text(message), tally)
+        yield from records_from_value(value_from_text(message), tally)
     elif message:
         yield batch_from_protobuf(message, signal)
 
@@ -209,17 +209,7 @@ def _records_of_body(stream: BinaryIO, signal: Signal, tally: Tally, max_bytes: 
 
 def _records_of_text(stream: BinaryIO, tally: Tally, max_bytes: int) -> Iterator[Record]:
     for value in values_from_lines(stream, tally, max_bytes=max_bytes):
-        yield from _known(value, tally)
-
-
-def _known(value: Any, tally: Tally) -> Iterator[Record]:
-    """The records of a value; one that is none of the known forms is counted."""
-    found = False
-    for record in records_from_value(value):
-        found = True
-        yield record
-    if not found:
-        tally.reject("unknown_record")
+        yield from records_from_value(value, tally)
 
 
 def _skip(stream: BinaryIO, size: int) -> None:

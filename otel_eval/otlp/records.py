@@ -11,7 +11,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from otel_eval.errors import InputError
 from otel_eval.model import Batch
 from otel_eval.otlp.decode import batch_from_logs, batch_from_traces
+from otel_eval.otlp.foreign import form_of
+from otel_eval.otlp.foreign.form import Found
 from otel_eval.otlp.otlp_json import batch_from_object
+from otel_eval.otlp.tally import Tally
 
 Signal: TypeAlias = Literal["traces", "logs"]
 Record: TypeAlias = Batch | dict[str, Any]
@@ -63,23 +66,41 @@ def _is_whole(message: Any, body: bytes) -> bool:
     return bool(request.ByteSize() == len(body))
 
 
-def records_from_value(value: Any) -> Iterator[Record]:
-    """The records of one JSON value, in order; nothing when it is none of the known forms."""
-    if isinstance(value, list):
-        for item in value:
-            yield from records_from_value(item)
-    elif isinstance(value, dict):
-        record = _record_from_object(value)
+def records_from_value(value: Any, tally: Tally) -> Iterator[Record]:
+    """The records of one JSON value, in order. What is in none of the known forms is counted (`unknown_record`)."""
+    found = Found(Tally())
+    for item in value if isinstance(value, list) else [value]:
+        data = item if isinstance(item, dict) else {}
+        record, form = _record_from_object(data), form_of(data)
         if record is not None:
+            yield from found.batches()
+            found = Found(Tally())
             yield record
+        elif form is not None:
+            form.read(data, found)
+            found.has_read = True
+        else:
+            tally.reject("unknown_record")
+    yield from found.batches()
 
 
 def _record_from_object(data: dict[str, Any]) -> Record | None:
-    keys = data.keys()
-    if not _REQUEST_KEYS.isdisjoint(keys):
-        return batch_from_object(data)
-    if not _METRICS_KEYS.isdisjoint(keys):
+    request = _request(data)
+    if request is not None:
+        return batch_from_object(request)
+    if not _METRICS_KEYS.isdisjoint(data):
         return METRICS
-    if isinstance(data.get("messages"), list):
+    if isinstance(data.get("messages"), list) and "spans" not in data:
         return data
+    return None
+
+
+def _request(data: dict[str, Any]) -> dict[str, Any] | None:
+    """The OTLP/JSON request that the object is or wraps: Tempo answers `batches` or `{"trace": …}`, Jaeger's newer API `{"result": …}`."""
+    for inner in (data, data.get("trace"), data.get("result")):
+        if isinstance(inner, dict):
+            if not _REQUEST_KEYS.isdisjoint(inner):
+                return inner
+            if isinstance(inner.get("batches"), list):
+                return {"resourceSpans": inner["batches"]}
     return None
