@@ -2,6 +2,12 @@
 
 from otel_eval.dialects.adk import GOOGLE_ADK
 from otel_eval.dialects.base import Dialect, DialectCard, Evidence, Reading
+from otel_eval.dialects.genkit import GENKIT
+from otel_eval.dialects.haystack import HAYSTACK
+from otel_eval.dialects.langfuse import LANGFUSE
+from otel_eval.dialects.langsmith import LANGSMITH
+from otel_eval.dialects.mastra import MASTRA
+from otel_eval.dialects.mlflow import MLFLOW
 from otel_eval.dialects.openinference import OPENINFERENCE
 from otel_eval.dialects.openllmetry import OPENLLMETRY
 from otel_eval.dialects.pydantic_ai import PYDANTIC_AI
@@ -12,6 +18,12 @@ from otel_eval.dialects.vercel_ai import VERCEL_AI
 BUILTIN: tuple[Dialect, ...] = (
     # Most specific first: the first that says something of a field wins it.
     GOOGLE_ADK,
+    LANGSMITH,
+    MASTRA,
+    GENKIT,
+    HAYSTACK,
+    MLFLOW,
+    LANGFUSE,
     VERCEL_AI,
     PYDANTIC_AI,
     SEMCONV,

@@ -19,6 +19,7 @@ from otel_eval.model import (
 
 _INCOMPLETE = frozenset({GapReason.TRUNCATED, GapReason.ATTRIBUTES_DROPPED, GapReason.REDACTED})
 _SEEN_SHAPES = 4096  # distinct sets of attribute names remembered; real traffic has a few dozen
+_INSIDE_JSON = "(inside a JSON attribute)"
 _KEPT_ATTRIBUTES = ("otel_eval.", "test.", "user.id", "enduser.")
 
 
@@ -27,7 +28,7 @@ class Reader:
 
     def __init__(self, dialects: Sequence[Dialect]) -> None:
         self._dialects = tuple(dialects)
-        self.id_keys = (*dict.fromkeys(k for d in ordered_by_id(self._dialects) for k in d.info.conversation_ids), "metadata")
+        self.id_keys = (*dict.fromkeys(k for d in ordered_by_id(self._dialects) for k in d.info.conversation_ids), _INSIDE_JSON)
         """Attributes that carry a conversation id, best spelling first."""
         self._speakers: dict[Any, tuple[tuple[Dialect, ...], tuple[str, ...], tuple[str, ...]]] = {}
         self._memo = Memo()
@@ -76,7 +77,7 @@ class Reader:
         error_type, message = _error_of(span) if is_error else (None, None)
         ids = _conversation_ids(span, logs, id_keys) if id_keys else ()
         if merged.conversation_id:
-            ids = (*ids, ("metadata", merged.conversation_id))
+            ids = (*ids, (_INSIDE_JSON, merged.conversation_id))
         return Step(
             kind=kind,
             ref=span.ref,

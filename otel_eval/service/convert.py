@@ -87,7 +87,7 @@ def conversations_from_batches(
         report.kinds[step.kind] += 1
         report.dialects.update(step.dialects)
         if step.kind is StepKind.OTHER and not step.dialects:
-            report.unknown_names.update(span.attributes)
+            report.unknown_names.update(list(span.attributes))
     report.spans = len(steps)
     report.repeated, report.conflicts, report.loose_logs = gathered.repeated, gathered.conflicts, gathered.loose_logs
     found = conversations_from_steps(steps, reader.id_keys, join_by_history=join_by_history, report=report.assembly)

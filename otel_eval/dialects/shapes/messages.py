@@ -6,7 +6,7 @@ from typing import Any
 from otel_eval.dialects.shapes.calls import call_from_value, content_from_result, result_from_value
 from otel_eval.dialects.shapes.notes import Notes
 from otel_eval.dialects.shapes.parts import parts_from_content, parts_from_item
-from otel_eval.dialects.shapes.text import first_present, text_or_none, value_from_text
+from otel_eval.dialects.shapes.text import first_present, text_or_none, unquoted, value_from_text
 from otel_eval.model import GapReason, Message, Part, Role, SpanRef, Text, ToolCall, ToolResult
 
 ROLES: Mapping[str, Role] = {
@@ -155,6 +155,8 @@ def message_from_object(item: Mapping[str, Any], default: Role, notes: Notes, so
     if role is None:
         notes.add(GapReason.ROLE_UNKNOWN)
         role = default
+    if role == "tool" and _is_definition(item.get("content")):
+        return []  # LangChain's callback lists the tools among the messages
     if role == "tool" and not _has_result_parts(item):
         return [_tool_message(item, notes, source)]
     parts = list(parts_from_content(first_present(dict(item), *_CONTENT_KEYS), notes))
@@ -169,6 +171,11 @@ def message_from_object(item: Mapping[str, Any], default: Role, notes: Notes, so
         parts.append(Text(text=refusal))
     finish = text_or_none(item.get("finish_reason") or item.get("stop_reason"))
     return split_message(role, tuple(parts), source, name=text_or_none(item.get("name")), finish_reason=finish)
+
+
+def _is_definition(content: Any) -> bool:
+    """Whether a content is a tool's definition rather than its result."""
+    return isinstance(content, Mapping) and content.get("type") == "function" and isinstance(content.get("function"), Mapping)
 
 
 def _has_result_parts(item: Mapping[str, Any]) -> bool:
@@ -301,7 +308,7 @@ def _choices(item: Mapping[str, Any]) -> Unwrapped | None:
 def _candidates(item: Mapping[str, Any]) -> Unwrapped | None:
     candidates = item["candidates"]
     if isinstance(candidates, (list, tuple)) and candidates and isinstance(candidates[0], Mapping):
-        return [(candidates[0].get("content"), "assistant")]
+        return [(first_present(dict(candidates[0]), "content", "message"), "assistant")]
     return None
 
 
@@ -374,6 +381,8 @@ _WRAPPERS: dict[str, Callable[[Mapping[str, Any]], Unwrapped | None]] = {
 
 def content_of_result(value: Any, notes: Notes) -> tuple[str | None, bool | None]:
     """(text, is_error) of what a tool span recorded as its result: JSON text of a known wrapper is opened, other text kept as it is."""
+    if isinstance(value, str) and value[:1] == '"' and value[-1:] == '"':
+        value = unquoted(value)
     if isinstance(value, str) and value[:1] in ("{", "[", '"', " "):
         decoded = value_from_text(value, Notes())
         if isinstance(decoded, Mapping) and not _opens(decoded):

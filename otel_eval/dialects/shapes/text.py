@@ -31,6 +31,15 @@ def value_from_text(text: str, notes: Notes | None = None) -> Any:
     return text
 
 
+def unquoted(text: str) -> str:
+    """The text inside a JSON string; any other text as it is."""
+    try:
+        inner = from_json(text)
+    except ValueError:
+        return text
+    return inner if isinstance(inner, str) else text
+
+
 def _container(text: str, notes: Notes | None) -> Any:
     try:
         return from_json(text)
