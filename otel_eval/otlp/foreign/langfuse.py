@@ -109,5 +109,3 @@ def _object(value: Any) -> dict[str, Any]:
 
 def _json(value: Any) -> str | None:
     return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
