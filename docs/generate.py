@@ -3,12 +3,10 @@
 What a plug-in, an option or an outcome is stands once, in the code, on its card; these pages only show it.
 """
 
-import ast
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,7 @@ import click
 
 from otel_eval import dialects, metrics
 from otel_eval.cli import EXIT_CODES, main
-from otel_eval.model import FailReason, GapReason, SkipReason
+from otel_eval.model.sentences import FAIL_SENTENCES, GAP_SENTENCES, SKIP_SENTENCES
 
 DOCS = Path(__file__).parent
 NOTICE = "<!-- Made from the code by docs/generate.py: run `make docs`, do not edit. -->"
@@ -111,29 +109,21 @@ def metrics_page() -> str:
     return page("Metrics", introduction, *[card_block(metrics.builtin_metric(name).card) for name in metrics.BUILTIN])
 
 
-def sentences_of(kind: type[StrEnum]) -> dict[str, str]:
-    """The sentence below each member of an enumeration, by the member's value."""
-    body = ast.parse(inspect.getsource(kind)).body[0]
-    assert isinstance(body, ast.ClassDef)
-    sentences = {}
-    for member, below in zip(body.body, body.body[1:], strict=False):
-        match member, below:
-            case ast.Assign(targets=[ast.Name(id=name)]), ast.Expr(value=ast.Constant(value=str(sentence))):
-                sentences[kind[name].value] = inspect.cleandoc(sentence)
-    return sentences
-
-
-def reasons_block(title: str, kind: type[StrEnum]) -> str:
+def reasons_block(title: str, introduction: str, sentences: Mapping[Any, str]) -> str:
     """A closed set of reasons, each with its sentence."""
-    sentences = sentences_of(kind)
-    rows = [(f"`{member.value}`", sentences.get(member.value, "")) for member in kind]
-    return f"## {title}\n\n{inspect.cleandoc(kind.__doc__ or '')}\n\n{table(('reason', 'what it means, and what to change'), rows)}"
+    rows = [(f"`{reason.value}`", sentence) for reason, sentence in sentences.items()]
+    return f"## {title}\n\n{introduction}\n\n{table(('reason', 'what it means, and what to change'), rows)}"
 
 
 def outcomes_page() -> str:
     """Every reason for which something is missing, does not apply or failed."""
-    blocks = [reasons_block("Gaps", GapReason), reasons_block("Skipped", SkipReason), reasons_block("Failed", FailReason)]
-    return page("Outcomes", "Nothing is invented: what could not be read or judged says why. These sets are closed.", *blocks)
+    return page(
+        "Outcomes",
+        "Nothing is invented: what could not be read or judged says why. These sets are closed.",
+        reasons_block("Gaps", "Why something is missing from a conversation.", GAP_SENTENCES),
+        reasons_block("Skipped", "Why a metric did not apply; no fault of anybody.", SKIP_SENTENCES),
+        reasons_block("Failed", "Why a metric that applied has no value; `error.type` of the result event.", FAIL_SENTENCES),
+    )
 
 
 PAGES: Mapping[str, Callable[[], str]] = {

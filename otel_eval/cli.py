@@ -76,7 +76,7 @@ def names_from_text(_context: click.Context, _parameter: click.Parameter, texts:
     return tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
 
 
-PATHS = click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+PATHS = click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True, path_type=Path))
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Write JSON, for programs.")
 JOIN_BY_HISTORY = click.option(
     "--join-by-history",
@@ -104,7 +104,7 @@ def main() -> None:
 def convert(**options: Any) -> int:
     """Write the conversations of trace files in another form.
 
-    A PATH is a file of OTLP JSON, JSON lines or protobuf, or a folder of such files.
+    A PATH is a file of traces, a folder of such files, or `-` for standard input.
     """
     return run_command("convert", **options)
 
@@ -115,7 +115,7 @@ def convert(**options: Any) -> int:
 def doctor(**options: Any) -> int:
     """Say what can be read from trace files, what is missing, and which switch brings it.
 
-    A PATH is a file of OTLP JSON, JSON lines or protobuf, or a folder of such files.
+    A PATH is a file of traces, a folder of such files, or `-` for standard input.
     """
     return run_command("doctor", **options)
 
@@ -156,7 +156,7 @@ def dialects(**options: Any) -> int:
 def score(**options: Any) -> int:
     """Score the conversations of trace files.
 
-    A PATH is a file of OTLP JSON, JSON lines or protobuf, or a folder of such files.
+    A PATH is a file of traces, a folder of such files, or `-` for standard input.
     """
     return run_command("score", **options)
 

@@ -27,6 +27,7 @@ BELOW_SERVICE = frozenset(
         "otlp",
         "dialects",
         "assembly",
+        "exchange",
         "sampling",
         "judges",
         "metrics",
@@ -47,6 +48,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "dialects": frozenset({"model"}),
     "assembly": frozenset({"model"}),
     "sampling": frozenset({"model"}),
+    # conversations in other people's forms, out and in
+    "exchange": frozenset({"model"}),
     # model: a question holds the conversation it is about
     "judges": frozenset({"errors", "telemetry", "model"}),
     "metrics": frozenset({"model", "judges.base"}),
@@ -75,14 +78,14 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     # where strangers write: the operator's file, a judge's reply, a metric's question
     "pydantic": frozenset({"service", "judges", "metrics"}),
     # the JSON reader, twice as fast as the standard one; no model classes
-    "pydantic_core": frozenset({"service", "judges", "metrics", "otlp", "dialects", "assembly"}),
+    "pydantic_core": frozenset({"service", "judges", "metrics", "otlp", "dialects", "assembly", "exchange"}),
     "uvicorn": frozenset({"otlp", "service"}),
     "xllamacpp": frozenset({"judges.local"}),
     "yaml": frozenset({"service"}),
     "zstandard": frozenset({"otlp"}),
 }
 
-PURE = frozenset({"errors", "model", "registry", "dialects", "assembly", "sampling", "metrics"})
+PURE = frozenset({"errors", "model", "registry", "dialects", "assembly", "exchange", "sampling", "metrics"})
 IMPURE_MODULES = frozenset({"time", "random", "secrets", "socket", "subprocess", "http", "urllib.request", "sqlite3", "threading"})
 IMPURE_CALLS = frozenset({"datetime.now", "datetime.utcnow", "datetime.today", "date.today", "uuid.uuid1", "uuid.uuid4", "uuid1", "uuid4"})
 

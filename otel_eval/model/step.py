@@ -26,7 +26,7 @@ class StepKind(StrEnum):
 
 
 class GapReason(StrEnum):
-    """Why something is missing. Each has a sentence in `docs/outcomes.md`."""
+    """Why something is missing. Each has a sentence in `sentences`."""
 
     CONTENT_NOT_CAPTURED = "content_not_captured"
     REDACTED = "redacted"
