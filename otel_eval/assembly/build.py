@@ -1,7 +1,7 @@
 """One conversation from the lines of talk of its traces."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from otel_eval.assembly.alike import same_text
 from otel_eval.assembly.scopes import Line
@@ -16,6 +16,7 @@ from otel_eval.model import (
     Message,
     SpanRef,
     Step,
+    StepContent,
     ToolCall,
     ToolRun,
     Turn,
@@ -77,6 +78,8 @@ def _failed(step: Step) -> bool:
 def _feed(thread: Thread, piece: Piece) -> None:
     """All that one trace says, in order: its model calls, and what only the spans around them carry."""
     before = len(thread.entries)
+    if piece.line.calls and all(c.content.input is None for c in piece.line.calls) and any(c.content.output for c in piece.line.calls):
+        _feed_question(thread, piece.line.frames)
     for step in piece.line.calls:
         thread.feed(step)
     heard = thread.entries[before:]
@@ -84,6 +87,15 @@ def _feed(thread: Thread, piece: Piece) -> None:
         _feed_frames(thread, piece.line.frames, before)
     elif not _answered(heard) and piece.line.frames:
         _add_answer(thread, piece.line.frames)
+
+
+def _feed_question(thread: Thread, frames: Sequence[Step]) -> None:
+    """No model call tells its input: take that of the span around them that tells most."""
+    asked = [f for f in frames if any(m.role == "user" and m.text for m in f.content.input or ())]
+    if asked:
+        frame = max(asked, key=lambda f: len(f.content.input or ()))
+        content = StepContent(system=frame.content.system, input=frame.content.input)
+        thread.feed(replace(frame, read_content=lambda: content, _content=None))
 
 
 def _has_words(message: Message) -> bool:
@@ -103,9 +115,19 @@ def _feed_frames(thread: Thread, frames: Sequence[Step], before: int) -> None:
             skeleton = thread.entries[before:]
             del thread.entries[before:]
             thread.feed(frame)
+            if any(m.role == "user" for m in content.output or ()):
+                thread.feed(_whole_run(frame))
             if len(thread.entries) == before:
                 thread.entries.extend(skeleton)
             return
+
+
+def _whole_run(frame: Step) -> Step:
+    """A run whose output is the whole exchange (an agent's state): all but the last answer as history."""
+    told = frame.content.output or ()
+    cut = len(told) - 1 if told[-1].role == "assistant" else len(told)
+    content = StepContent(input=told[:cut], output=told[cut:])
+    return replace(frame, read_content=lambda: content, _content=None)
 
 
 def _is_talk(given: Sequence[Message], answer: Sequence[Message]) -> bool:
@@ -190,7 +212,8 @@ def _gaps(pieces: Sequence[Piece], thread: Thread, slots: Sequence[CallSlot], me
         add(Gap(reason=reason, where="gen_ai.input.messages"))
     last = messages[-1] if messages else None
     for slot in slots:
-        if slot.result is None and last is not None and slot.entry.message is not last:
+        result = slot.result.message.tool_result if slot.result is not None else None
+        if (result is None or result.content is None) and last is not None and slot.entry.message is not last:
             add(Gap(reason=GapReason.RESULT_NOT_RECORDED, where=slot.call.name or "tool", source=_source(slot)))
     return tuple(found.values())
 

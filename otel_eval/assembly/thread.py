@@ -57,12 +57,23 @@ class Thread:
         shares = bool(known) and len(raw) >= known and raw[known - 1] is self._raw[-1] and raw[0] is self._raw[0]
         start = self._after_raw if shares else 0
         tail = conversational(raw[known:] if shares else raw)
-        if self._is_delta and not shares and not self._covers(tail):
+        if not shares:
+            start = self._start_of(tail, step)
+        if self._is_delta and not shares and not start and not self._covers(tail):
             end = self._append(tail, step)
         else:
             end = self._align(tail, start, step)
         self._raw, self._after_raw = raw, end
         return end
+
+    def _start_of(self, tail: list[Message], step: Step) -> int:
+        """Where an input's history begins: at the thread's beginning, or, where it does not, at its own trace's."""
+        entries = self.entries
+        if not tail or not entries or same_message(entries[0].message, tail[0]):
+            return 0
+        own = next((i for i, e in enumerate(entries) if e.trace_id == step.ref.trace_id), 0)
+        repeats = len(tail) > 1 and own > 0 and _same_surely(entries[own].message, tail[0])
+        return own if repeats else 0
 
     def _covers(self, tail: list[Message]) -> bool:
         """Whether an input repeats the history rather than only following it: it holds an answer of ours."""
@@ -77,7 +88,7 @@ class Thread:
 
     def _align(self, tail: list[Message], start: int, step: Step) -> int:
         entries = self.entries
-        i, j, matched = 0, start, start > 0
+        i, j, matched = 0, start, bool(start) and start == self._after_raw
         while i < len(tail) and j < len(entries):
             if self._absorb(j, tail[i], after_match=matched or j == 0):
                 i, j, matched = i + 1, j + 1, True
@@ -103,6 +114,8 @@ class Thread:
             if message.role == "assistant" and same_message(choice, message):
                 entry.message, entry.choices = choice, ()
                 return True
+        if message.role == "user" and entry.message.role == "user" and after_match and j == len(self.entries) - 1 and _wraps(message, entry.message):
+            return True
         # Directly behind known history, an assistant message where our last answer stands is that answer, however the history damaged it.
         if after_match and j and entry.from_output and message.role == "assistant" and j == len(self.entries) - 1:
             entry.message = enriched(entry.message, message) if not message.text or not entry.message.text else entry.message
@@ -165,6 +178,14 @@ class Thread:
         if not self.entries or len(messages) <= len(self.entries):
             return False
         return all(same_message(e.message, m) for e, m in zip(self.entries, messages, strict=False))
+
+
+_WRAPPED_CHARS = 8  # shorter texts stand in longer ones by chance
+
+
+def _wraps(outer: Message, inner: Message) -> bool:
+    """Whether a framework put its own words around a user's message."""
+    return bool(outer.text and inner.text) and len(inner.text or "") >= _WRAPPED_CHARS and (inner.text or "").strip() in (outer.text or "")
 
 
 def _same_surely(a: Message, b: Message) -> bool:

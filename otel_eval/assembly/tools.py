@@ -135,9 +135,7 @@ def _learn(slot: CallSlot, run: Step) -> None:
     told = run.content.tool_result
     is_error = True if run.is_error else told.is_error if told is not None else None
     if slot.result is None:
-        if told is None and not (run.is_error and run.error_message):
-            return
-        content = told.content if told is not None else run.error_message
+        content = told.content if told is not None else run.error_message if run.is_error else None
         result = ToolResult(call_id=better.id, name=better.name, content=content, is_error=is_error)
         slot.result = _result_entry(slot.entry, result, run)
         return
@@ -181,10 +179,9 @@ def _insert(entries: list[Entry], run: Step) -> CallSlot:
     host.message = replace(host.message, parts=(*host.message.parts, call))
     slot = CallSlot(host, len(host.message.tool_calls) - 1, run=run)
     told = run.content.tool_result
-    if told is not None or (run.is_error and run.error_message):
-        is_error = True if run.is_error else told.is_error if told is not None else None
-        content = told.content if told is not None else run.error_message
-        slot.result = _result_entry(host, ToolResult(call_id=call.id, name=call.name, content=content, is_error=is_error), run)
+    is_error = True if run.is_error else told.is_error if told is not None else None
+    content = told.content if told is not None else run.error_message if run.is_error else None
+    slot.result = _result_entry(host, ToolResult(call_id=call.id, name=call.name, content=content, is_error=is_error), run)
     return slot
 
 

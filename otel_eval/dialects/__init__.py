@@ -2,6 +2,7 @@
 
 from otel_eval.dialects.adk import GOOGLE_ADK
 from otel_eval.dialects.base import Dialect, DialectCard, Evidence, Reading
+from otel_eval.dialects.generic import GENERIC
 from otel_eval.dialects.genkit import GENKIT
 from otel_eval.dialects.haystack import HAYSTACK
 from otel_eval.dialects.langfuse import LANGFUSE
@@ -29,6 +30,7 @@ BUILTIN: tuple[Dialect, ...] = (
     SEMCONV,
     OPENINFERENCE,
     OPENLLMETRY,
+    GENERIC,
 )
 
 __all__ = ["BUILTIN", "Dialect", "DialectCard", "Evidence", "Reader", "Reading"]

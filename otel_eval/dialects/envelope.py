@@ -26,6 +26,7 @@ class Names:
     agent_name: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
     response_id: tuple[str, ...] = ()
+    system: tuple[str, ...] = ()
     definitions: tuple[str, ...] = ()
     metadata: tuple[str, ...] = ()
     """JSON attributes in which a conversation id may stand."""
@@ -83,7 +84,10 @@ class Envelope:
             return self._tool(evidence, notes)
         given = self._messages(evidence, self.names.input, "user", notes)
         answer = self._messages(evidence, self.names.output, "assistant", notes)
-        return StepContent(input=given, output=answer, tool_definitions=self._definitions(evidence, notes), gaps=tuple(notes.gaps))
+        system = _first_text(evidence.attributes, self.names.system) if kind is StepKind.INFERENCE else None
+        return StepContent(
+            system=system, input=given, output=answer, tool_definitions=self._definitions(evidence, notes), gaps=tuple(notes.gaps)
+        )
 
     def _messages(self, evidence: Evidence, names: tuple[str, ...], role: Role, notes: Notes) -> tuple[Message, ...] | None:
         for name in names:

@@ -23,6 +23,8 @@ LANGFUSE = Envelope(
         type=("langfuse.observation.type",),
         input=("langfuse.observation.input",),
         output=("langfuse.observation.output",),
+        system=("langfuse.observation.metadata.instructions", "langfuse.observation.metadata.systemInstruction"),
+        tool_call_id=("langfuse.observation.metadata.tool_call_id",),
         model=("langfuse.observation.model.name",),
     ),
     kinds={

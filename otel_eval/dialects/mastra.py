@@ -44,7 +44,7 @@ MASTRA = Mastra(
     ),
     names=Names(
         type=("mastra.span.type",),
-        input=tuple(f"mastra.{t}.input" for t in _TYPES),
+        input=tuple(f"mastra.{t}.input" for t in _TYPES if t != "model_step"),  # a step's input has placeholders for calls and results
         output=tuple(f"mastra.{t}.output" for t in _TYPES),
         tool_name=("gen_ai.tool.name", "mastra.tool.name"),
         tool_call_id=("gen_ai.tool.call.id",),
@@ -59,7 +59,7 @@ MASTRA = Mastra(
         "model_generation": StepKind.INFERENCE,
         "model_inference": StepKind.INFERENCE,
         "llm_generation": StepKind.INFERENCE,
-        "model_step": StepKind.WRAPPER,
+        "model_step": StepKind.INFERENCE,
         "model_chunk": StepKind.WRAPPER,
         "tool_call": StepKind.TOOL,
         "mcp_tool_call": StepKind.TOOL,

@@ -26,6 +26,7 @@ MLFLOW = Envelope(
         tool_name=("mlflow.spanFunctionName",),
         tool_call_id=("tool_call_id",),
         model=("mlflow.llm.model", "model"),
+        system=("instructions",),
         definitions=("mlflow.chat.tools",),
         metadata=("metadata", "mlflow.trace.metadata"),
     ),

@@ -5,6 +5,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from otel_eval.dialects.base import DialectCard, Evidence, Reading, speaks_by_card
@@ -13,7 +14,7 @@ from otel_eval.dialects.shapes.indexed import nested_from_indexed
 from otel_eval.dialects.shapes.messages import content_of_result, messages_from_value
 from otel_eval.dialects.shapes.notes import Notes, is_redacted
 from otel_eval.dialects.shapes.text import text_or_none, value_from_text
-from otel_eval.model import GapReason, Message, Role, StepContent, StepKind, ToolResult
+from otel_eval.model import GapReason, Message, Role, StepContent, StepKind, ToolCall, ToolResult
 
 _KINDS: Mapping[str, StepKind] = {
     "LLM": StepKind.INFERENCE,
@@ -111,8 +112,18 @@ def _content(evidence: Evidence, kind: StepKind | None) -> StepContent:
     notes = evidence.notes()
     a = evidence.attributes
     given = _side(evidence, "llm.input_messages", "input.value", "user", notes, kind)
-    answer = _side(evidence, "llm.output_messages", "output.value", "assistant", notes, kind)
+    answer = _without_stale_calls(_side(evidence, "llm.output_messages", "output.value", "assistant", notes, kind), given)
     return StepContent(input=given, output=answer, tool_definitions=_definitions(evidence, a, notes), gaps=tuple(notes.gaps))
+
+
+def _without_stale_calls(answer: tuple[Message, ...] | None, given: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
+    """Google ADK's instrumentor writes all calls of a run on one span, so calls that the input already holds stay in the output."""
+    if not answer or not given or len(answer) != 1 or answer[0].text is None or not answer[0].tool_calls:
+        return answer
+    known = {c.id for m in given for c in m.tool_calls if c.id}
+    if not all(c.id in known for c in answer[0].tool_calls):
+        return answer
+    return (replace(answer[0], parts=tuple(p for p in answer[0].parts if type(p) is not ToolCall)),)
 
 
 def _definitions(evidence: Evidence, a: Mapping[str, Any], notes: Notes) -> tuple[Mapping[str, Any], ...]:
@@ -130,19 +141,34 @@ def _side(
     listed = nested_from_indexed(a, prefix, tried)
     raw = a.get(key)
     indexed = messages_from_value([_flat(m) for m in listed], role, tried, tried.source) if listed else None
-    if indexed is not None and not tried.gaps and _says_something(indexed):
+    if indexed is not None and not tried.gaps and _is_whole(indexed, raw, kind, role):
         return indexed
     whole = evidence.notes(key)
     value = _value(evidence, raw, role, whole, kind) if raw is not None else None
-    if value is not None and _says_something(value) and (indexed is None or len(value) >= len(indexed)):
+    if value is not None and (indexed is None or _weight(value) > _weight(indexed) or (tried.gaps and len(value) >= len(indexed))):
         notes.gaps.extend(whole.gaps)
         return value
     notes.gaps.extend((*tried.gaps, *(() if indexed else whole.gaps)))
     return indexed
 
 
-def _says_something(messages: tuple[Message, ...]) -> bool:
-    return any(m.parts for m in messages)
+def _is_whole(messages: tuple[Message, ...], raw: Any, kind: StepKind | None, role: Role) -> bool:
+    """Whether the indexed messages show no loss: none is empty, calls and results have ids, a system prompt of the request is among them."""
+    for message in messages:
+        result = message.tool_result
+        if not message.parts or any(c.id is None for c in message.tool_calls) or (result is not None and result.call_id is None):
+            return raw is None
+    if role == "assistant" and isinstance(raw, str) and '"thought": "' in raw:
+        return False  # AutoGen: the words beside a call stand only there
+    if role == "user" and kind is StepKind.INFERENCE and isinstance(raw, str) and messages[0].role != "system":
+        return not any(f'"{k}"' in raw for k in ("system", "instructions", "system_instruction"))
+    return True
+
+
+def _weight(messages: tuple[Message, ...]) -> tuple[int, int, int]:
+    """How much some messages say: those that say anything, ids of calls and results, parts."""
+    ids = sum(1 for m in messages for p in m.parts if (type(p) is ToolCall and p.id) or (type(p) is ToolResult and p.call_id))
+    return sum(1 for m in messages if m.parts), ids, sum(len(m.parts) for m in messages)
 
 
 def _value(evidence: Evidence, raw: Any, role: Role, notes: Notes, kind: StepKind | None) -> tuple[Message, ...] | None:
@@ -151,8 +177,18 @@ def _value(evidence: Evidence, raw: Any, role: Role, notes: Notes, kind: StepKin
         return None
     found = evidence.messages(raw, role, notes)
     if found and kind is StepKind.INFERENCE and role == "assistant":
-        found = tuple(m if m.role == "assistant" else Message(role="assistant", parts=m.parts, source=m.source) for m in found if m.role != "tool")
+        return _answer_of(found)
     return found
+
+
+def _answer_of(messages: tuple[Message, ...]) -> tuple[Message, ...] | None:
+    """The answer at the end of an output; None where the output only echoes the request (LlamaIndex' inner spans)."""
+    answer: list[Message] = []
+    for message in reversed(messages):
+        if message.role != "assistant":
+            break
+        answer.insert(0, message)
+    return tuple(answer) or None
 
 
 def _flat(item: Any) -> Any:
@@ -160,6 +196,9 @@ def _flat(item: Any) -> Any:
     inner = item.get("message") if isinstance(item, dict) else None
     if not isinstance(inner, dict):
         return item
+    inner = {**inner, **{k: v for k, v in item.items() if k == "thought"}}
+    if isinstance(item.get("function"), list):  # AutoGen: results of parallel calls as JSON texts beside the message
+        inner["role"], inner["contents"] = "tool", [{"type": "tool_result", **r} for r in map(value_from_text, item["function"]) if isinstance(r, dict)]
     out = {k: v for k, v in inner.items() if k not in ("contents", "tool_calls", "function_call_name", "function_call_arguments_json")}
     out.setdefault("role", None)
     blocks = [_block(b) for b in inner.get("contents") or ()]

@@ -8,6 +8,7 @@ attribute `event.name`; from 2 on the conventions' attributes, and `pydantic_ai.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from otel_eval.dialects.base import DialectCard, Evidence, Reading, speaks_by_card
@@ -16,7 +17,7 @@ from otel_eval.dialects.shapes.events import events_from_list, messages_from_eve
 from otel_eval.dialects.shapes.messages import content_of_result, messages_from_value
 from otel_eval.dialects.shapes.notes import Notes
 from otel_eval.dialects.shapes.text import text_or_none, value_from_text
-from otel_eval.model import Message, StepContent, StepKind, ToolResult
+from otel_eval.model import Message, Part, StepContent, StepKind, ToolCall, ToolResult
 
 
 class PydanticAI:
@@ -82,8 +83,10 @@ def _content(evidence: Evidence, kind: StepKind) -> StepContent:
         return _run(evidence, notes)
     if "events" in a:
         given, answer = messages_from_events(events_from_list(a["events"]), notes, evidence.ref)
+        if evidence.span.scope.name == "logfire.anthropic":
+            given, answer = _unwrapped_input(given), _unwrapped_input(answer)
         return StepContent(input=given, output=answer, gaps=tuple(notes.gaps))
-    request = evidence.messages(a.get("request_data"), "user", notes, "request_data")
+    request = evidence.messages(a.get("request_data"), "user", notes, "request_data") if _holds_messages(a.get("request_data")) else None
     answer = _response(evidence, notes)
     return StepContent(input=request, output=answer, tool_definitions=_tools(evidence, notes), gaps=tuple(notes.gaps))
 
@@ -101,6 +104,24 @@ def _run(evidence: Evidence, notes: Notes) -> StepContent:
         return StepContent(gaps=tuple(notes.gaps))
     last = found[-1:] if found[-1].role == "assistant" else ()
     return StepContent(input=found[: len(found) - len(last)], output=last or None, gaps=tuple(notes.gaps))
+
+
+def _holds_messages(value: Any) -> bool:
+    """Whether Logfire's request_data holds the request's messages (since version 2 only the model's name)."""
+    return isinstance(value, str) and any(f'"{k}"' in value for k in ("messages", "input", "prompt", "contents"))
+
+
+def _unwrapped_input(messages: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
+    """Logfire's Anthropic events put a call's arguments into {"input": …}."""
+    if not messages:
+        return messages
+
+    def opened(part: Part) -> Part:
+        if type(part) is ToolCall and part.arguments is not None and set(part.arguments) == {"input"} and isinstance(part.arguments["input"], dict):
+            return replace(part, arguments=part.arguments["input"])
+        return part
+
+    return tuple(replace(m, parts=tuple(opened(p) for p in m.parts)) if m.tool_calls else m for m in messages)
 
 
 def _response(evidence: Evidence, notes: Notes) -> tuple[Message, ...] | None:

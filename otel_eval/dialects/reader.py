@@ -74,6 +74,8 @@ class Reader:
         merged = readings[0][1] if len(readings) == 1 else _merged([r for _, r in readings])
         kind = merged.kind or StepKind.OTHER
         is_error = span.status_code == STATUS_ERROR or bool(merged.is_error)
+        if kind is StepKind.TOOL and not is_error:
+            is_error = any(e.name == "exception" for e in span.events) or bool(span.attributes.get("error.type"))
         error_type, message = _error_of(span) if is_error else (None, None)
         ids = _conversation_ids(span, logs, id_keys) if id_keys else ()
         if merged.conversation_id:

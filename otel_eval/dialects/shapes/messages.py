@@ -5,7 +5,9 @@ from typing import Any
 
 from otel_eval.dialects.shapes.calls import call_from_value, content_from_result, result_from_value
 from otel_eval.dialects.shapes.notes import Notes
-from otel_eval.dialects.shapes.parts import parts_from_content, parts_from_item
+from otel_eval.dialects.shapes.parts import is_block, is_part_type, parts_from_content, parts_from_item, text_parts
+from otel_eval.dialects.shapes.reprs import looks_like_repr, value_from_repr
+from otel_eval.dialects.shapes.textsteps import observation_text, parts_from_protocol
 from otel_eval.dialects.shapes.text import first_present, text_or_none, unquoted, value_from_text
 from otel_eval.model import GapReason, Message, Part, Role, SpanRef, Text, ToolCall, ToolResult
 
@@ -51,10 +53,9 @@ def _flat(value: Any, role: Role, notes: Notes, source: SpanRef | None, depth: i
     if value is None or depth > _MAX_DEPTH:
         return []
     if isinstance(value, str):
-        if value[:1] in ("[", "{") and depth:
-            decoded = value_from_text(value, notes)
-            if isinstance(decoded, dict) and is_message(decoded):
-                return message_from_object(decoded, role, notes, source)
+        decoded = _object_in_text(value, notes) if depth or looks_like_repr(value) else None
+        if decoded is not None:
+            return _flat(decoded, role, notes, source, depth + 1)
         return split_message(role, parts_from_content(value, notes), source)
     if isinstance(value, (list, tuple)):
         return _from_list(value, role, notes, source, depth)
@@ -74,9 +75,8 @@ def _from_list(items: Any, role: Role, notes: Notes, source: SpanRef | None, dep
             loose.clear()
 
     for item in items:
-        if isinstance(item, str) and item[:1] in ("{", "["):
-            decoded = value_from_text(item, notes)
-            item = decoded if isinstance(decoded, (dict, list)) else item
+        if isinstance(item, str):
+            item = _object_in_text(item, notes) or item
         if isinstance(item, (list, tuple)):
             pair = _pair(item)
             close()
@@ -93,6 +93,20 @@ def _from_list(items: Any, role: Role, notes: Notes, source: SpanRef | None, dep
             loose.extend(parts)
     close()
     return out
+
+
+def _object_in_text(text: str, notes: Notes) -> Any:
+    """The message, or list of messages, that a text inside a list or wrapper writes out as JSON or as a Python repr; None for plain words."""
+    if text[:1] in ("{", "["):
+        value = value_from_text(text, notes)
+    elif looks_like_repr(text):
+        value = value_from_repr(text)
+    else:
+        return None
+    first = value[0] if isinstance(value, list) and value else value
+    if isinstance(first, (dict, list)) and (isinstance(first, list) or is_message(first) or unwrapped(first) is not None or is_block(first)):
+        return value
+    return None
 
 
 def _pair(item: Any) -> tuple[Role, tuple[Part, ...]] | None:
@@ -116,14 +130,54 @@ def _from_object(item: dict[str, Any], role: Role, notes: Notes, source: SpanRef
         return [m for value, inner_role in inner for m in _flat(value, inner_role or role, notes, source, depth + 1)]
     if is_message(item):
         return message_from_object(item, role, notes, source)
-    return split_message(role, parts_from_content(item, notes), source)
+    if depth and is_block(item):
+        return split_message(role, parts_from_content(item, notes), source)
+    return _words_of_object(item, role, notes, source)
+
+
+# Members under which applications pass the words themselves, best first.
+_WORDS = (
+    "question",
+    "query",
+    "user_input",
+    "user_message",
+    "message",
+    "prompt",
+    "request",
+    "task",
+    "text",
+    "content",
+    "answer",
+    "final_answer",
+    "final_output",
+    "raw",
+    "output",
+    "result",
+    "response",
+    "input",
+    "topic",
+)
+
+
+def _words_of_object(item: Mapping[str, Any], role: Role, notes: Notes, source: SpanRef | None) -> list[Message]:
+    """An object that is no message: the words under a telling name, or its only text; nothing where that cannot be told."""
+    if is_block(item):
+        return split_message(role, parts_from_content(item, notes), source)
+    words = next((item[k] for k in _WORDS if isinstance(item.get(k), str) and item[k]), None)
+    if words is None:
+        texts = [v for v in item.values() if isinstance(v, str) and v]
+        words = texts[0] if len(texts) == 1 and len(item) <= 2 else None
+    if words is None:
+        notes.add(GapReason.UNKNOWN_PART)
+        return []
+    return split_message(role, text_parts(words, notes), source)
 
 
 def is_message(item: Mapping[str, Any]) -> bool:
     """Whether an object is one message (a role it names, or a message class of LangChain)."""
     if _role_name(item) is not None:
         return True
-    return "tool_calls" in item or ("parts" in item and "type" not in item)
+    return "tool_calls" in item or "toolCalls" in item or ("parts" in item and "type" not in item)
 
 
 def _role_name(item: Mapping[str, Any]) -> str | None:
@@ -140,6 +194,9 @@ def _role_name(item: Mapping[str, Any]) -> str | None:
         return kind
     if kind == "message" and "content" in item:
         return "assistant"
+    name = item.get("__class__")
+    if isinstance(name, str) and name.lower() in ROLES:
+        return name
     return None
 
 
@@ -155,17 +212,27 @@ def message_from_object(item: Mapping[str, Any], default: Role, notes: Notes, so
     if role is None:
         notes.add(GapReason.ROLE_UNKNOWN)
         role = default
+    if role == "user" and item.get("tool_call_id") and not _has_result_parts(item):
+        role = "tool"  # OpenInference flattens Anthropic's tool_result blocks into the user message they came in
     if role == "tool" and _is_definition(item.get("content")):
         return []  # LangChain's callback lists the tools among the messages
     if role == "tool" and not _has_result_parts(item):
         return [_tool_message(item, notes, source)]
-    parts = list(parts_from_content(first_present(dict(item), *_CONTENT_KEYS), notes))
+    content = first_present(dict(item), *_CONTENT_KEYS)
+    spoken = parts_from_protocol(role, content, notes) if isinstance(content, str) else None
+    parts = list(spoken if spoken is not None else parts_from_content(content, notes))
+    if len(parts) == 1 and type(parts[0]) is Text and role in ("user", "assistant"):
+        told = parts_from_protocol(role, parts[0].text, notes)
+        parts = parts if told is None else list(told)
     if isinstance(item.get("parts"), (list, tuple)) and item.get("content") and not parts:
         parts = list(parts_from_content(item["content"], notes))
     parts += _side_calls(item, parts, notes)
     reasoning = item.get("reasoning_content")
     if isinstance(reasoning, str) and reasoning:
         parts.insert(0, parts_from_content({"type": "reasoning", "content": reasoning}, notes)[0])
+    thought = item.get("thought")  # AutoGen: the words beside a call
+    if isinstance(thought, str) and thought and not any(type(p) is Text for p in parts):
+        parts.insert(0, Text(text=thought))
     refusal = item.get("refusal")
     if isinstance(refusal, str) and refusal and not any(type(p) is Text for p in parts):
         parts.append(Text(text=refusal))
@@ -186,6 +253,7 @@ def _has_result_parts(item: Mapping[str, Any]) -> bool:
             for block in inner:
                 if isinstance(block, Mapping) and (
                     {"toolResult", "toolResponse", "functionResponse", "function_response", "tool_call_result", "tool_result"} & set(block)
+                    or block.get("__class__") in ("ToolCallResult", "ToolReturnPart", "FunctionExecutionResult")
                     or str(block.get("type", block.get("part_kind", ""))).lower().replace("-", "_")
                     in ("tool_call_response", "tool_result", "function_call_output", "tool_return", "function_result", "tool_call_result", "retry_prompt")
                 ):
@@ -211,8 +279,8 @@ def _joined_text(content: Any, result: ToolResult, notes: Notes) -> str | None:
     if isinstance(content, (list, tuple)) and content and all(isinstance(b, (Mapping, str)) for b in content):
         parts = parts_from_content(content, Notes())
         if parts and all(type(p) is Text for p in parts):
-            return "\n".join(p.text for p in parts if type(p) is Text)
-    return result.content
+            return observation_text("\n".join(p.text for p in parts if type(p) is Text))
+    return observation_text(result.content) if result.content is not None else None
 
 
 def _side_calls(item: Mapping[str, Any], parts: list[Part], notes: Notes) -> list[Part]:
@@ -260,6 +328,9 @@ def unwrapped(item: Mapping[str, Any]) -> list[tuple[Any, Role | None]] | None:
 
     Requests and responses of providers, LangChain constructors and results, agents' state: whatever stands around messages.
     """
+    kind = item.get("type")
+    if isinstance(kind, str) and is_part_type(kind):
+        return None
     for member, opener in _WRAPPERS.items():
         if member in item:
             found = opener(item)

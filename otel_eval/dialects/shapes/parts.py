@@ -32,7 +32,7 @@ def parts_from_item(item: Any, notes: Notes) -> tuple[Part, ...]:
     """The parts of one member of a content list; a text member may be the JSON text of a block."""
     if isinstance(item, str):
         value = value_from_text(item, notes) if item[:1] == "{" else item
-        return parts_from_block(value, notes) if isinstance(value, dict) and _looks_like_block(value) else text_parts(item, notes)
+        return parts_from_block(value, notes) if isinstance(value, dict) and is_block(value) else text_parts(item, notes)
     if isinstance(item, Mapping):
         return parts_from_block(item, notes)
     if isinstance(item, (list, tuple)):
@@ -49,6 +49,10 @@ def text_parts(text: str, notes: Notes) -> tuple[Part, ...]:
         return ()
     if text.startswith("For context:") and _QUOTED_CONTEXT.match(text):
         return (Opaque(type="quoted_context"),)
+    if text[0] == "{" and '"output_text"' in text:  # a Responses block that an exporter wrote out as text
+        value = value_from_text(text)
+        if isinstance(value, dict) and value.get("type") == "output_text" and isinstance(value.get("text"), str):
+            return (Text(text=value["text"]),)
     return (Text(text=text),)
 
 
@@ -59,6 +63,9 @@ def parts_from_block(block: Mapping[str, Any], notes: Notes) -> tuple[Part, ...]
         reader = _BY_TYPE.get(kind) or _BY_TYPE.get(kind.lower().replace("-", "_"))
         if reader:
             return reader(block, notes)
+    reader = _BY_CLASS.get(str(block.get("__class__")))
+    if reader:
+        return reader(block, notes)
     for member, read in _BY_MEMBER.items():
         if member in block:
             return read(block, notes)
@@ -66,9 +73,19 @@ def parts_from_block(block: Mapping[str, Any], notes: Notes) -> tuple[Part, ...]
     return (Opaque(type=kind if isinstance(kind, str) else "unknown"),)
 
 
-def _looks_like_block(value: Mapping[str, Any]) -> bool:
-    kind = value.get("type")
-    return (isinstance(kind, str) and kind.lower().replace("-", "_") in _BY_TYPE) or any(m in value for m in ("toolUse", "toolResult"))
+def is_part_type(kind: str) -> bool:
+    """Whether a `type` names a part."""
+    return kind in _BY_TYPE or kind.lower().replace("-", "_") in _BY_TYPE
+
+
+_TELLING_MEMBERS = ("toolUse", "toolResult", "functionCall", "functionResponse", "function_call", "function_response", "toolRequest", "toolResponse")
+
+
+def is_block(value: Mapping[str, Any]) -> bool:
+    """Whether an object is a part of a message rather than plain data."""
+    kind = value.get("type") or value.get("part_kind") or value.get("block_type")
+    named = (isinstance(kind, str) and is_part_type(kind)) or value.get("__class__") in _BY_CLASS
+    return named or any(m in value for m in _TELLING_MEMBERS)
 
 
 def _text(block: Mapping[str, Any], notes: Notes) -> tuple[Part, ...]:
@@ -244,6 +261,16 @@ _BY_TYPE: dict[str, PartReader] = {
     ),
     "compaction": _opaque,
     **dict.fromkeys(("step_start", "step_finish", "cache_point", "step-start", "usage"), _nothing),
+}
+
+# Classes in Python reprs. **Source**: Haystack, LlamaIndex, Pydantic AI, Gemini.
+_BY_CLASS: dict[str, PartReader] = {
+    **dict.fromkeys(("TextContent", "TextBlock", "TextPart", "UserPromptPart", "SystemPromptPart", "OutputText"), _text),
+    **dict.fromkeys(("ReasoningContent", "ThinkingBlock", "ThinkingPart", "ReasoningPart"), _reasoning),
+    **dict.fromkeys(("ToolCall", "ToolCallBlock", "ToolCallPart", "FunctionCall", "ToolUseBlock", "ToolSelection", "ChatCompletionMessageToolCall"), _call),
+    **dict.fromkeys(("ToolCallResult",), _haystack_result),
+    **dict.fromkeys(("ToolReturnPart", "FunctionResponse", "ToolResultBlock", "FunctionExecutionResult"), _result),
+    **dict.fromkeys(("ImageContent", "ImageBlock", "AudioBlock", "DocumentBlock", "VideoBlock"), _media),
 }
 
 _BY_MEMBER: dict[str, PartReader] = {
