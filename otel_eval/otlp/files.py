@@ -5,7 +5,6 @@ Read are: OTLP protobuf bodies, OTLP/JSON (one object, an array, lines), both fo
 holds nothing we know is an error of that file, kept in the report.
 """
 
-import io
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from typing import Any, BinaryIO
 
 from otel_eval.errors import InputError
 from otel_eval.model import Batch
+from otel_eval.otlp.chain import chained
 from otel_eval.otlp.json_split import values_from_lines
 from otel_eval.otlp.json_text import value_from_text
 from otel_eval.otlp.records import Record, Signal, batch_from_protobuf, records_from_value
@@ -204,7 +204,7 @@ def _records_of_body(stream: BinaryIO, signal: Signal, tally: Tally, max_bytes: 
         except InputError:
             if not body.lstrip().startswith((b"{", b"[")):
                 raise
-    yield from _records_of_text(_chained(body, stream), tally, max_bytes)
+    yield from _records_of_text(chained(body, stream), tally, max_bytes)
 
 
 def _records_of_text(stream: BinaryIO, tally: Tally, max_bytes: int) -> Iterator[Record]:
@@ -220,31 +220,4 @@ def _skip(stream: BinaryIO, size: int) -> None:
 def _peeked(stream: BinaryIO) -> tuple[bytes, BinaryIO]:
     """The first bytes of a stream without its UTF-8 byte order mark, and the stream with them still to come."""
     head = stream.read(HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
-    return head, _chained(head, stream)
-
-
-def _chained(head: bytes, rest: BinaryIO) -> BinaryIO:
-    return io.BufferedReader(_Chain(head, rest), 1 << 16)
-
-
-class _Chain(io.RawIOBase):
-    """Bytes already read, then the stream they came from."""
-
-    def __init__(self, head: bytes, rest: BinaryIO) -> None:
-        self._head = head
-        self._rest = rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        piece, self._head = (self._head[: len(buffer)], self._head[len(buffer) :]) if self._head else (_some(self._rest, len(buffer)), b"")
-        buffer[: len(piece)] = piece
-        return len(piece)
-
-
-def _some(stream: BinaryIO, size: int) -> bytes:
-    """What is there at once, up to `size` bytes: a pipe must not be waited for until it is full."""
-    read: Any = getattr(stream, "read1", stream.read)
-    piece: bytes = read(size)
-    return piece
+    return head, chained(head, stream)

@@ -21,7 +21,6 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceResponse
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from otel_eval import __version__
 from otel_eval.errors import SinkError
 from otel_eval.otlp.endpoint import Endpoint, Signal, whole_url
 
@@ -86,7 +85,7 @@ def post_otlp(
 
 
 def _request(endpoint: Endpoint, body: bytes, headers: Mapping[str, str]) -> urllib.request.Request:
-    all_headers = {"User-Agent": f"otel-eval/{__version__}", **endpoint.headers, **headers, "Content-Type": "application/x-protobuf"}
+    all_headers = {"User-Agent": "otel-eval", **endpoint.headers, **headers, "Content-Type": "application/x-protobuf"}
     if endpoint.compress:
         all_headers["Content-Encoding"] = "gzip"
         body = gzip.compress(body, compresslevel=1)

@@ -44,7 +44,7 @@ def batch_from_protobuf(body: bytes, signal: Signal) -> Batch:
 
 def _batch_without_sure_items(body: bytes, batches: list[Batch]) -> Batch:
     """Another signal's bytes parse too, into items without ids and times: what leaves no field unknown is what it is."""
-    if _is_whole(ExportMetricsServiceRequest, body) and body:
+    if _holds_metrics(body):
         return METRICS
     if _is_whole(ExportTraceServiceRequest, body):
         return batch_from_traces(body)
@@ -54,6 +54,14 @@ def _batch_without_sure_items(body: bytes, batches: list[Batch]) -> Batch:
         if batch.rejected:
             return batch
     raise InputError(f"{len(body)} bytes are no protobuf OTLP request: expected an ExportTraceServiceRequest or ExportLogsServiceRequest")
+
+
+def _holds_metrics(body: bytes) -> bool:
+    try:
+        request = ExportMetricsServiceRequest.FromString(body)
+    except DecodeError:
+        return False
+    return any(metric.WhichOneof("data") for group in request.resource_metrics for part in group.scope_metrics for metric in part.metrics)
 
 
 def _is_whole(message: Any, body: bytes) -> bool:

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any, BinaryIO
 
 from otel_eval.errors import InputError
+from otel_eval.otlp.chain import chained
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 HEAD_BYTES = 4
@@ -42,7 +43,7 @@ def is_packed(head: bytes) -> bool:
 def unpacked_stream(stream: BinaryIO, head: bytes) -> BinaryIO:
     """The plain bytes of a packed stream, read as they are asked for. `head` are its first bytes, which stay in the stream."""
     if head.startswith(_GZIP):
-        return io.BufferedReader(gzip.GzipFile(fileobj=stream))
+        return chained(b"", gzip.GzipFile(fileobj=stream))
     return io.BufferedReader(_ZstdStream(stream))
 
 
