@@ -40,11 +40,21 @@ def result_failed(result: ToolResult) -> bool | None:
     if result.is_error or result.content is None:
         return result.is_error
     content = result.content.strip()
-    value = json_value(content)
+    value = _leading_object(content)
     if isinstance(value, dict):
         flagged = any(value.get(name) is wrong for name, wrong in _FAILURE_FLAGS.items())
         return flagged or any(value.get(name) for name in _FAILURE_KEYS) or str(value.get("status", "")).lower() in ("error", "failed")
     return _FAILURE_WORDS.match(content) is not None
+
+
+def _leading_object(content: str) -> Any:
+    """The JSON object that the text begins with, whatever stands behind it; None where it begins with none."""
+    if content[:1] != "{":
+        return None
+    try:
+        return json.JSONDecoder().raw_decode(content)[0]
+    except (ValueError, RecursionError):
+        return None
 
 
 def result_empty(result: ToolResult) -> bool | None:
