@@ -33,9 +33,9 @@ def hex_id(value: Any, size: int, tally: Tally) -> str | None:
 
     Base64 is read only with its padding: a word of the right length is one, too.
     """
-    if not isinstance(value, str) or not value.strip("0"):
+    text = value.removeprefix("0x").replace("-", "") if isinstance(value, str) else ""
+    if not text.strip("0"):
         return None
-    text = value.removeprefix("0x").replace("-", "")
     if _is_hex(text) and len(text) <= 2 * size:
         return text.lower().zfill(2 * size)
     base64_id = id_from_text(value, size, tally) if value.endswith("=") else None
