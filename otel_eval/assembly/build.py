@@ -93,9 +93,12 @@ def _feed_question(thread: Thread, frames: Sequence[Step]) -> None:
     """No model call tells its input: take that of the span around them that tells most."""
     asked = [f for f in frames if any(m.role == "user" and m.text for m in f.content.input or ())]
     if asked:
-        frame = max(asked, key=lambda f: len(f.content.input or ()))
-        content = StepContent(system=frame.content.system, input=frame.content.input)
-        thread.feed(replace(frame, read_content=lambda: content, _content=None))
+        thread.feed(_only_input(max(asked, key=lambda f: len(f.content.input or ()))))
+
+
+def _only_input(frame: Step) -> Step:
+    content = StepContent(system=frame.content.system, input=frame.content.input)
+    return replace(frame, read_content=lambda: content, _content=None)
 
 
 def _has_words(message: Message) -> bool:
@@ -114,9 +117,11 @@ def _feed_frames(thread: Thread, frames: Sequence[Step], before: int) -> None:
         if words and _is_talk(content.input or (), content.output or ()):
             skeleton = thread.entries[before:]
             del thread.entries[before:]
-            thread.feed(frame)
             if any(m.role == "user" for m in content.output or ()):
+                thread.feed(_only_input(frame))
                 thread.feed(_whole_run(frame))
+            else:
+                thread.feed(frame)
             if len(thread.entries) == before:
                 thread.entries.extend(skeleton)
             return

@@ -6,7 +6,7 @@ when they stand in one agent scope under one system prompt (so deltas do); else 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from otel_eval.assembly.alike import same_message, squeezed
 from otel_eval.assembly.thread import conversational
@@ -99,7 +99,7 @@ def _split(nodes: list[Node]) -> list[Line]:
     parts.sort(key=lambda p: (p.depth, -len(p.nodes)))
     if not parts:
         return _line_without_calls(nodes)
-    _give_tools(parts, [n for n in nodes if n.step.kind is StepKind.TOOL])
+    _give_tools(parts, [*(n for n in nodes if n.step.kind is StepKind.TOOL), *_likely_tools(parts, nodes)])
     return [_line(p, nodes if p is parts[0] else p.nodes, main=p is parts[0]) for p in parts]
 
 
@@ -126,6 +126,7 @@ class _Part:
     scopes: set[int] = field(default_factory=set)
     first: Message | None = None
     call_ids: set[str] = field(default_factory=set)
+    call_names: set[str] = field(default_factory=set)
     systems: set[str] = field(default_factory=set)
     depth: int = 1_000
 
@@ -139,7 +140,12 @@ class _Part:
         if self.first is None and given:
             self.first = given[0]
         self.systems.add(_system(node.step))
-        self.call_ids.update(c.id for m in (*given, *(content.output or ())) for c in m.tool_calls if c.id)
+        for message in (*given, *(content.output or ())):
+            for call in message.tool_calls:
+                if call.id:
+                    self.call_ids.add(call.id)
+                if call.name:
+                    self.call_names.add(call.name)
 
     def takes(self, node: Node) -> bool:
         """Whether a model call goes on here: shared beginning, results of our calls, or the same scope under the same system prompt."""
@@ -164,6 +170,28 @@ def _system(step: Step) -> str:
     content = step.content
     text = content.system or next((m.text for m in content.input or () if m.role == "system" and m.text), None)
     return squeezed(text)[:2000]
+
+
+_PLAIN_SPANS = frozenset({StepKind.WRAPPER, StepKind.OTHER})
+_RUN_WORDS = ("execute_tool ", "running tool ", "tool ", "tool.", "tool:", "call_tool ")
+
+
+def _likely_tools(parts: list[_Part], nodes: list[Node]) -> list[Node]:
+    """Application spans that are called as a tool that was asked for: they tell of failures, though nothing says that they are tool runs."""
+    asked = {name for p in parts for name in p.call_names}
+    if not asked:
+        return []
+    out = []
+    for node in nodes:
+        if node.step.kind not in _PLAIN_SPANS or node.children:
+            continue
+        name = node.step.name
+        for word in _RUN_WORDS:
+            name = name.removeprefix(word)
+        if name in asked:
+            node.step = replace(node.step, tool_name=name)
+            out.append(node)
+    return out
 
 
 def _give_tools(parts: list[_Part], tools: list[Node]) -> None:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from otel_eval.assembly.build import Piece, conversation_from_pieces
 from otel_eval.assembly.scopes import Line, lines_from_trace
@@ -46,19 +46,23 @@ def conversations_from_steps(
     kept = without_twins(traces)
     report.duplicate_traces += len(traces) - len(kept)
     groups: dict[str, _Group] = {}
+    answered: dict[str, str] = {}
     for trace in kept:
         lines = lines_from_trace(trace)
         if not lines:
             report.traces_without_genai += 1
             continue
         for key, line in _keyed(trace, lines):
-            if key.startswith("trace:") and join_by_history and line.sub_agent_of is None:
+            chained = _answered_by(line, answered) if key.startswith("trace:") else None
+            key = chained or key
+            answered.update((s.response_id, key) for s in line.calls if s.response_id)
+            if key.startswith("trace:") and chained is None and join_by_history and line.sub_agent_of is None:
                 key = _continued(groups, line) or key
             group = groups.get(key)
             if group is None:
                 group = groups[key] = _Group(line.conversation_id, "conversation_id" if line.conversation_id else "trace")
             elif group.id is None and key.startswith("trace:"):
-                group.joined_by = "history"
+                group.joined_by = "response_id" if chained else "history"
             group.pieces.append(Piece(trace=trace, line=line))
             if join_by_history and group.id is None:
                 for step in line.calls:
@@ -69,8 +73,10 @@ def conversations_from_steps(
 
 def _traces(steps: Iterable[Step], id_keys: Sequence[str], report: AssemblyReport) -> list[Trace]:
     by_trace: dict[str, list[Step]] = defaultdict(list)
-    for step in steps:
-        by_trace[step.ref.trace_id].append(step)
+    listed_steps = list(steps)
+    answers = {s.response_id for s in listed_steps if s.response_id and s.conversation_ids}
+    for step in listed_steps:
+        by_trace[step.ref.trace_id].append(_without_chain_ids(step, answers))
     traces = []
     for trace_id, listed in by_trace.items():
         trace = trace_from_steps(trace_id, listed, id_keys)
@@ -79,6 +85,20 @@ def _traces(steps: Iterable[Step], id_keys: Sequence[str], report: AssemblyRepor
         report.duplicate_calls += collapse_duplicates(trace)
         traces.append(trace)
     return sorted(traces, key=lambda t: (t.start_ns, t.id))
+
+
+def _without_chain_ids(step: Step, answers: set[str]) -> Step:
+    """A conversation id that is the id of an earlier answer is no conversation's (agent-framework): it says which answer this goes on from."""
+    chained = next((v for _, v in step.conversation_ids if v in answers or v.startswith("resp_")), None)
+    if chained is None:
+        return step
+    kept = tuple((k, v) for k, v in step.conversation_ids if v not in answers and not v.startswith("resp_"))
+    return replace(step, conversation_ids=kept, previous_response_id=step.previous_response_id or chained)
+
+
+def _answered_by(line: Line, answered: dict[str, str]) -> str | None:
+    """The conversation in which the answer that this line goes on from was given."""
+    return next((answered[p] for s in (*line.calls, *line.frames) if (p := s.previous_response_id) and p in answered), None)
 
 
 def _keyed(trace: Trace, lines: list[Line]) -> list[tuple[str, Line]]:

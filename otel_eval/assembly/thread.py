@@ -5,10 +5,10 @@ what is known, never by looking for equal texts: a user may say the same thing t
 state) and all new. **Source**: semconv traps T2, T3, T8, T19; research of real captures.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from otel_eval.assembly.alike import enriched, joined, same_message, same_text
-from otel_eval.model import GapReason, Message, Opaque, Step, Text
+from otel_eval.model import GapReason, Message, Opaque, Step, Text, ToolCall
 
 _WINDOW = 64  # messages looked ahead when histories differ; longer edits count as a break
 
@@ -23,6 +23,8 @@ class Entry:
     from_output: bool = False
     choices: tuple[Message, ...] = ()
     """Other answers of the same call (`n` > 1)."""
+    end_ns: int = 0
+    """End of the model call whose output this is."""
 
 
 class Thread:
@@ -38,14 +40,14 @@ class Thread:
 
     def feed(self, step: Step) -> None:
         """Take in one model call: what is new of its input, then its output."""
-        content = step.content
-        self._note_system(content.system, content.input)
-        end = len(self.entries)
-        if content.input is not None:
-            end = self._take_input(content.input, step)
-        outputs = _outputs(content.output or ())
-        if outputs:
-            self._take_output(outputs, end, step)
+        for content in (*step.content.earlier, step.content):
+            self._note_system(content.system, content.input)
+            end = len(self.entries)
+            if content.input is not None:
+                end = self._take_input(content.input, step)
+            outputs = _outputs(content.output or ())
+            if outputs:
+                self._take_output(outputs, end, step)
 
     def _note_system(self, system: str | None, given: tuple[Message, ...] | None) -> None:
         if self.system is None:
@@ -83,8 +85,15 @@ class Thread:
         if messages and self.entries and self.entries[-1].message.role == "assistant" and messages[0].role == "assistant":
             self.entries[-1].message = joined(self.entries[-1].message, messages[0])
             messages = messages[1:]
+        elif messages and self.entries and self._is_asked_again(messages[0], step):
+            messages = messages[1:]
         self.entries.extend(Entry(message=m, time_ns=step.start_ns, trace_id=step.ref.trace_id) for m in messages)
         return len(self.entries)
+
+    def _is_asked_again(self, message: Message, step: Step) -> bool:
+        """Whether the same run asks the same thing with no answer between: another recording of one call, or a retry."""
+        last = self.entries[-1]
+        return message.role == "user" and last.trace_id == step.ref.trace_id and not last.from_output and same_message(last.message, message)
 
     def _align(self, tail: list[Message], start: int, step: Step) -> int:
         entries = self.entries
@@ -95,6 +104,10 @@ class Thread:
                 continue
             moved = self._resynced(tail, i, j)
             if moved is None:
+                behind = self._place_result(tail[i], step)
+                if behind is not None:
+                    i, j = i + 1, j + 1 if behind <= j else j
+                    continue
                 break
             self.gap_reasons.add(GapReason.HISTORY_BREAK)
             i, j, matched = *moved, True
@@ -108,7 +121,8 @@ class Thread:
         """Whether entry j and this message are the same; if so the entry learns from it."""
         entry = self.entries[j]
         if same_message(entry.message, message):
-            entry.message = enriched(entry.message, message)
+            if entry.message is not message:
+                entry.message = enriched(entry.message, self._without_later_calls(j, message))
             return True
         for choice in entry.choices:
             if message.role == "assistant" and same_message(choice, message):
@@ -121,6 +135,31 @@ class Thread:
             entry.message = enriched(entry.message, message) if not message.text or not entry.message.text else entry.message
             return True
         return False
+
+    def _without_later_calls(self, j: int, message: Message) -> Message:
+        """A history's assistant message without the calls that later answers made (some histories put several answers into one)."""
+        known = self.entries[j].message.tool_calls
+        if len(message.tool_calls) <= len(known) or not known:
+            return message
+        later = {c.id for e in self.entries[j + 1 :] for c in e.message.tool_calls if c.id}
+        return replace(message, parts=tuple(p for p in message.parts if not (type(p) is ToolCall and p.id in later)))
+
+    def _place_result(self, message: Message, step: Step) -> int | None:
+        """Put a result that the history tells behind the answer with its call, where it is not known yet; its index, None where it has no place."""
+        result = message.tool_result
+        if result is None or not result.call_id:
+            return None
+        for index, entry in enumerate(self.entries):
+            known = entry.message.tool_result
+            if known is not None and known.call_id == result.call_id:
+                return None
+            if any(c.id == result.call_id for c in entry.message.tool_calls):
+                place = index + 1
+                while place < len(self.entries) and self.entries[place].message.role == "tool":
+                    place += 1
+                self.entries.insert(place, Entry(message=message, time_ns=entry.time_ns, trace_id=entry.trace_id))
+                return place
+        return None
 
     def _resynced(self, tail: list[Message], i: int, j: int) -> tuple[int, int] | None:
         """Where both go on alike after a difference: one message edited, some left out of the history, or some put into it."""
@@ -155,8 +194,8 @@ class Thread:
 
     def _take_output(self, outputs: list[Message], end: int, step: Step) -> None:
         first, choices = outputs[0], ()
-        if len(outputs) > 1 and all(m.role == "assistant" and m.finish_reason for m in outputs):
-            choices, outputs = tuple(outputs[1:]), outputs[:1]
+        if len(outputs) > 1 and all(m.role == "assistant" and m.finish_reason and m.text for m in outputs):
+            choices, outputs = tuple(outputs[1:]), outputs[:1]  # parts of one answer are text or calls, one a message; choices all say something
         elif len(outputs) > 1:
             outputs = merged_assistants(outputs)
             first = outputs[0]
@@ -169,7 +208,14 @@ class Thread:
                 last.message, last.from_output = joined(last.message, message), True  # a prefilled beginning of this very answer
                 continue
             self.entries.append(
-                Entry(message=message, time_ns=step.start_ns, trace_id=step.ref.trace_id, from_output=True, choices=choices if place == 0 else ())
+                Entry(
+                    message=message,
+                    time_ns=step.start_ns,
+                    trace_id=step.ref.trace_id,
+                    from_output=True,
+                    choices=choices if place == 0 else (),
+                    end_ns=step.end_ns,
+                )
             )
 
     def continues(self, given: tuple[Message, ...]) -> bool:
@@ -199,9 +245,25 @@ def _same_surely(a: Message, b: Message) -> bool:
 
 
 def conversational(messages: tuple[Message, ...]) -> list[Message]:
-    """Without system messages and quoted transcripts; the assistant messages of one answer as one."""
+    """Without system messages and quoted transcripts; the assistant messages of one answer as one, a result told twice once."""
     kept = [m for m in messages if m.role != "system" and not _is_quoted(m)]
-    return merged_assistants(kept)
+    return without_repeated_results(merged_assistants(kept))
+
+
+def without_repeated_results(messages: list[Message]) -> list[Message]:
+    """Some instrumentations tell the results of one round twice, as tool messages and as a user's blocks (botocore)."""
+    out: list[Message] = []
+    round_ids: set[str] = set()
+    for message in messages:
+        call_id = message.tool_result.call_id if message.role == "tool" and message.tool_result else None
+        if message.role != "tool":
+            round_ids.clear()
+        elif call_id in round_ids:
+            continue
+        elif call_id:
+            round_ids.add(call_id)
+        out.append(message)
+    return out
 
 
 def _is_quoted(message: Message) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from otel_eval.assembly.thread import Entry
-from otel_eval.model import Message, Step, ToolCall, ToolResult
+from otel_eval.model import Message, Step, StepKind, ToolCall, ToolResult
 
 _ROUNDING_NS = 2_000_000  # JavaScript SDKs round span starts to milliseconds
 
@@ -41,9 +41,8 @@ def join_tools(entries: list[Entry], runs: Sequence[Step]) -> tuple[list[Entry],
             _learn(slot, slot.run)
         _name_result(slot)
     if not entries:  # nothing was said that can be read: runs alone are no messages, they stay in `tool_runs`
-        return entries, [_silent_slot(run) for run in loose]
-    for run in loose:
-        slots.append(_insert(entries, run))
+        return entries, [_silent_slot(run) for run in loose if run.kind is StepKind.TOOL]
+    slots += [_insert(entries, run) for run in loose if run.kind is StepKind.TOOL]
     return _ordered(entries, slots), slots
 
 
@@ -135,15 +134,30 @@ def _learn(slot: CallSlot, run: Step) -> None:
     told = run.content.tool_result
     is_error = True if run.is_error else told.is_error if told is not None else None
     if slot.result is None:
+        if run.kind is not StepKind.TOOL and not is_error:
+            return
         content = told.content if told is not None else run.error_message if run.is_error else None
         result = ToolResult(call_id=better.id, name=better.name, content=content, is_error=is_error)
         slot.result = _result_entry(slot.entry, result, run)
         return
     known = slot.result.message.tool_result
     if known is not None:
-        content = known.content if known.content is not None else told.content if told is not None else None
+        content = known.content if told is None or told.content is None or not _is_worse(known, told) else told.content
         merged = replace(known, content=content, is_error=is_error if is_error is not None else known.is_error)
         slot.result.message = replace(slot.result.message, parts=(merged,))
+
+
+# What serialisers write where a value lies too deep. **Source**: Mastra `[MaxDepth]`, Node's util.inspect.
+_PLACEHOLDERS = ("[MaxDepth]", "[Circular]", "[Object]", "[Array]", "[Truncated]", "[truncated]")
+
+
+def _is_worse(known: ToolResult, told: ToolResult) -> bool:
+    """Whether a message's result is missing, full of placeholders, or several results glued, where the run's own span has it whole."""
+    if known.content is None:
+        return True
+    if any(p in known.content for p in _PLACEHOLDERS) and not any(p in (told.content or "") for p in _PLACEHOLDERS):
+        return True
+    return known.call_id is None and bool(told.content) and told.content != known.content and (told.content or "") in known.content
 
 
 def _replace_call(slot: CallSlot, call: ToolCall) -> None:
@@ -173,8 +187,13 @@ def _insert(entries: list[Entry], run: Step) -> CallSlot:
     call = replace(made, id=made.id or run.tool_call_id, name=made.name or run.tool_name)
     place = _place_of(entries, run)
     host = _host(entries, place)
+    if host is not None and host.from_output and host.message.text is not None and run.start_ns < run.end_ns <= host.end_ns:
+        # The model call's span covers the tool run (automatic function calling): the answer came after it.
+        place = next(i for i, e in enumerate(entries) if e is host)
+        before = entries[place - 1] if place else None
+        host = before if before is not None and before.end_ns > run.start_ns and not before.from_output else None
     if host is None:
-        host = Entry(message=Message(role="assistant", source=run.ref), time_ns=run.start_ns, trace_id=run.ref.trace_id)
+        host = Entry(message=Message(role="assistant", source=run.ref), time_ns=run.start_ns, trace_id=run.ref.trace_id, end_ns=run.end_ns)
         entries.insert(place, host)
     host.message = replace(host.message, parts=(*host.message.parts, call))
     slot = CallSlot(host, len(host.message.tool_calls) - 1, run=run)

@@ -164,13 +164,12 @@ def _fold_nested_calls(trace: Trace) -> int:
     for node in sorted(trace.nodes, key=lambda n: -n.depth):
         if node.step.kind is not StepKind.INFERENCE:
             continue
-        inner = [n for n in _directly_inside(node) if n.step.kind in (StepKind.INFERENCE, StepKind.TOOL)]
-        calls = [n for n in inner if n.step.kind is StepKind.INFERENCE]
+        calls = [n for n in _directly_inside(node) if n.step.kind is StepKind.INFERENCE]
         good = [n for n in calls if not n.step.is_error] or calls[-1:]
         if not calls:
             continue
-        if len(good) > 1 or len(inner) > len(calls):
-            node.step = replace(node.step, kind=StepKind.AGENT)  # it groups several calls or runs tools: a run, not a call
+        if len({n.step.response_id or n.step.ref.span_id for n in good}) > 1:
+            node.step = replace(node.step, kind=StepKind.WRAPPER)  # it groups several calls: a run, not a call
             continue
         node.step = _merged(node.step, good[0].step)
         for call in calls:
@@ -290,6 +289,7 @@ def richer_of(a: StepContent, b: StepContent) -> StepContent:
         tool_call=a.tool_call if a.tool_call and a.tool_call.arguments is not None else b.tool_call or a.tool_call,
         tool_result=a.tool_result or b.tool_result,
         tool_definitions=a.tool_definitions or b.tool_definitions,
+        earlier=a.earlier or b.earlier,
         gaps=tuple(dict.fromkeys(gaps)),
     )
 

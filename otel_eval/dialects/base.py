@@ -51,6 +51,8 @@ class Reading:
     conversation_id: str | None = None
     """Only for ids that do not stand in an attribute of their own (inside a JSON value)."""
     content: Callable[[], StepContent] | None = None
+    alone: bool = False
+    """No other dialect is asked for content: what they would read is known to be worse."""
 
 
 class Evidence:

@@ -23,11 +23,16 @@ _TYPES = (
 
 
 class Mastra(Envelope):
-    """A chunk or a step of a generation is no call of its own."""
+    """A chunk is no call of its own; a step is one, whose input stands on the generation around it."""
 
     def read(self, evidence: Evidence) -> Reading | None:
         kind = self.kind_of(evidence)
-        return Reading(kind=StepKind.WRAPPER) if kind is StepKind.WRAPPER else super().read(evidence)
+        if kind is StepKind.WRAPPER:
+            return Reading(kind=kind, alone=True)
+        reading = super().read(evidence)
+        if reading is not None and evidence.attributes.get("mastra.span.type") == "model_step":
+            reading.alone = True  # its input has placeholders for calls and results
+        return reading
 
 
 MASTRA = Mastra(
@@ -44,8 +49,8 @@ MASTRA = Mastra(
     ),
     names=Names(
         type=("mastra.span.type",),
-        input=tuple(f"mastra.{t}.input" for t in _TYPES if t != "model_step"),  # a step's input has placeholders for calls and results
-        output=tuple(f"mastra.{t}.output" for t in _TYPES),
+        input=tuple(f"mastra.{t}.input" for t in _TYPES if t != "model_step"),
+        output=(*(f"mastra.{t}.output" for t in _TYPES), "output.value"),
         tool_name=("gen_ai.tool.name", "mastra.tool.name"),
         tool_call_id=("gen_ai.tool.call.id",),
         tool_input=("gen_ai.tool.call.arguments",),

@@ -59,9 +59,7 @@ class OpenInference:
         return Reading(
             kind=kind,
             agent_name=text_or_none(a.get("agent.name")) or text_or_none(a.get("llm.agent.name")) or _agent_from_name(evidence, kind),
-            tool_name=(text_or_none(a.get("tool.name")) or text_or_none(a.get("tool_call.function.name")) or evidence.span.name or None)
-            if kind is StepKind.TOOL
-            else None,
+            tool_name=_tool_name(evidence) if kind is StepKind.TOOL else None,
             tool_call_id=text_or_none(a.get("tool_call.id")) or text_or_none(a.get("tool.id")),
             response_id=_response_id(a) if kind is StepKind.INFERENCE else None,
             model=text_or_none(a.get("llm.model_name")),
@@ -85,6 +83,16 @@ def _agent_from_name(evidence: Evidence, kind: StepKind | None) -> str | None:
     if kind is not StepKind.AGENT or not evidence.span.name:
         return None
     return evidence.span.name.removesuffix(".run").removesuffix(" run") or None
+
+
+_METHODS = re.compile(r"\.(__call__|run|_run|arun|invoke|ainvoke|execute|forward|call|acall)$")
+
+
+def _tool_name(evidence: Evidence) -> str | None:
+    """A tool's name: its attribute, else the span's name without the method that ran it (`get_weather.__call__`)."""
+    a = evidence.attributes
+    named = text_or_none(a.get("tool.name")) or text_or_none(a.get("tool_call.function.name"))
+    return named or _METHODS.sub("", evidence.span.name) or None
 
 
 def _metadata_id(value: Any) -> str | None:
@@ -240,7 +248,7 @@ def _tool(evidence: Evidence) -> StepContent:
     a = evidence.attributes
     notes = evidence.notes("input.value")
     raw = a.get("input.value")
-    name = text_or_none(a.get("tool.name")) or text_or_none(a.get("tool_call.function.name")) or evidence.span.name or None
+    name = _tool_name(evidence)
     call_id = text_or_none(a.get("tool_call.id")) or text_or_none(a.get("tool.id"))
     tried = evidence.notes("input.value")
     call = tool_call_of_span(call_id, name, raw, tried)

@@ -131,7 +131,8 @@ def _response(evidence: Evidence, notes: Notes) -> tuple[Message, ...] | None:
     notes.at = "response_data"
     if isinstance(data, Mapping) and isinstance(data.get("combined_chunk_content"), str) and not data.get("message"):
         data = {"role": "assistant", "content": data["combined_chunk_content"]}
-    return messages_from_value(data, "assistant", notes, notes.source) if data else None
+    found = messages_from_value(data, "assistant", notes, notes.source) if data else None
+    return _unwrapped_input(found) if evidence.span.scope.name == "logfire.anthropic" else found
 
 
 def _tools(evidence: Evidence, notes: Notes) -> tuple[Mapping[str, Any], ...]:

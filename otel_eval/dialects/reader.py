@@ -38,11 +38,13 @@ class Reader:
         evidence = Evidence(span, logs, self._memo)
         speakers, id_keys, kept = self._for_names(span, logs)
         readings: list[tuple[str, Reading]] = []
+        alone = False
         for dialect in speakers:
             reading = dialect.read(evidence)
             if reading is not None:
                 readings.append((dialect.info.name, reading))
-        return self._step(span, logs, readings, id_keys, kept)
+                alone = alone or reading.alone
+        return self._step(span, logs, readings, id_keys, kept, alone)
 
     def _for_names(self, span: Span, logs: tuple[LogRecord, ...]) -> tuple[tuple[Dialect, ...], tuple[str, ...], tuple[str, ...]]:
         key: Any = tuple(span.attributes)
@@ -70,6 +72,7 @@ class Reader:
         readings: list[tuple[str, Reading]],
         id_keys: tuple[str, ...],
         kept: tuple[str, ...],
+        alone: bool,
     ) -> Step:
         merged = readings[0][1] if len(readings) == 1 else _merged([r for _, r in readings])
         kind = merged.kind or StepKind.OTHER
@@ -102,7 +105,7 @@ class Reader:
             error_type=error_type,
             error_message=message,
             attributes={k: span.attributes[k] for k in kept} if kept else {},
-            read_content=_content_reader(span, kind, [r.content for _, r in readings if r.content is not None]),
+            read_content=_content_reader(span, kind, [r.content for _, r in readings if r.content is not None and (r.alone or not alone)]),
         )
 
 
@@ -111,7 +114,7 @@ def ordered_by_id(dialects: Sequence[Dialect]) -> list[Dialect]:
     return sorted(dialects, key=lambda d: "gen_ai.conversation.id" not in d.info.conversation_ids)
 
 
-_FIELDS = tuple(f for f in Reading.__dataclass_fields__ if f != "content")
+_FIELDS = tuple(f for f in Reading.__dataclass_fields__ if f not in ("content", "alone"))
 
 
 def _merged(readings: list[Reading]) -> Reading:
@@ -191,7 +194,9 @@ def _overlaid(sources: list[Callable[[], StepContent]]) -> StepContent:
             break
     used = [c for c in read if any(c is k for k, _ in chosen.values())] or read
     return StepContent(
-        **{name: value for name, (_, value) in chosen.items()}, gaps=tuple(dict.fromkeys(g for c in used for g in c.gaps))
+        **{name: value for name, (_, value) in chosen.items()},
+        earlier=next((c.earlier for c in used if c.earlier), ()),
+        gaps=tuple(dict.fromkeys(g for c in used for g in c.gaps))
     )
 
 

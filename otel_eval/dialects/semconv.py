@@ -13,7 +13,7 @@ from typing import Any
 from otel_eval.dialects.base import DialectCard, Evidence, Reading, speaks_by_card
 from otel_eval.dialects.fields import tool_call_of_span, tool_definitions_of, usage_from
 from otel_eval.dialects.shapes.calls import content_from_result
-from otel_eval.dialects.shapes.events import EVENT_ROLES, GenAIEvent, genai_events, messages_from_events
+from otel_eval.dialects.shapes.events import EVENT_ROLES, GenAIEvent, calls_of_events, genai_events, messages_from_events
 from otel_eval.dialects.shapes.messages import content_of_result
 from otel_eval.dialects.shapes.notes import Notes
 from otel_eval.dialects.shapes.text import text_or_none, value_from_text
@@ -159,8 +159,11 @@ def _content(evidence: Evidence, kind: StepKind | None) -> StepContent:
     system = _first_system(evidence, places, notes)
     given = _first_messages(evidence, places, "gen_ai.input.messages", "user", notes)
     answer = _first_messages(evidence, places, "gen_ai.output.messages", "assistant", notes)
+    earlier: tuple[StepContent, ...] = ()
     if given is None or answer is None:
-        told, chosen = _from_events(evidence, notes)
+        *before, (told, chosen) = _from_events(evidence, notes)
+        if given is None and answer is None:
+            earlier = tuple(StepContent(input=i, output=o) for i, o in before)
         given = given if given is not None else told
         answer = answer if answer is not None else chosen
     if any(f"{k}_ref" in evidence.attributes for k in ("gen_ai.input.messages", "gen_ai.output.messages")) and given is None:
@@ -169,6 +172,7 @@ def _content(evidence: Evidence, kind: StepKind | None) -> StepContent:
         system=system,
         input=given,
         output=answer,
+        earlier=earlier,
         tool_definitions=_definitions(evidence, places, notes),
         gaps=tuple(notes.gaps),
     )
@@ -232,16 +236,19 @@ def _definitions(evidence: Evidence, places: Iterable[Mapping[str, Any]], notes:
     return ()
 
 
-def _from_events(evidence: Evidence, notes: Notes) -> tuple[tuple[Message, ...] | None, tuple[Message, ...] | None]:
-    """(input, output) of generations B and A: log records if any, else span events."""
+_Sides = tuple[tuple[Message, ...] | None, tuple[Message, ...] | None]
+
+
+def _from_events(evidence: Evidence, notes: Notes) -> list[_Sides]:
+    """(input, output) of generations B and A, one for each model call told on the span: log records if any, else span events."""
     for events in (genai_events(evidence.logs), genai_events(evidence.events)):
         if events:
-            return messages_from_events(events, notes, evidence.ref)
+            return [messages_from_events(call, notes, evidence.ref) for call in calls_of_events(events)]
     a = evidence.attributes
     given = evidence.messages(a.get("gen_ai.prompt"), "user", notes, "gen_ai.prompt") if isinstance(a.get("gen_ai.prompt"), str) else None
     completion = a.get("gen_ai.completion")
     answer = evidence.messages(completion, "assistant", notes, "gen_ai.completion") if isinstance(completion, str) else None
-    return given, answer
+    return [(given, answer)]
 
 
 def _tool_content(evidence: Evidence, notes: Notes) -> StepContent:

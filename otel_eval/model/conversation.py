@@ -8,7 +8,7 @@ from otel_eval.model.message import Message, ToolCall, ToolResult
 from otel_eval.model.span import Attributes, SpanRef, no_attributes
 from otel_eval.model.step import NO_USAGE, Gap, Usage
 
-JoinedBy: TypeAlias = Literal["conversation_id", "trace", "history", "given"]
+JoinedBy: TypeAlias = Literal["conversation_id", "response_id", "trace", "history", "given"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

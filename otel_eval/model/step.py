@@ -63,6 +63,8 @@ class StepContent:
     tool_call: ToolCall | None = None
     tool_result: ToolResult | None = None
     tool_definitions: tuple[Mapping[str, Any], ...] = ()
+    earlier: "tuple[StepContent, ...]" = ()
+    """Model calls before this one whose events stand on the same span, in order."""
     gaps: tuple[Gap, ...] = ()
 
 

@@ -84,6 +84,9 @@ def _error_flag(value: Mapping[str, Any]) -> bool | None:
     return True if value.get("outcome") in ("failed", "denied") else None
 
 
+_BLOCK_LISTS = ('[{"json":', '[{"text":', '[{"type": "text"', '[{"type":"text"')  # Bedrock's and Anthropic's results written out as text
+
+
 def content_from_result(raw: Any, notes: Notes) -> tuple[str | None, bool | None]:
     """(text, is_error) of a result's payload: text as it is, lists of blocks joined, typed and wrapped values opened, else JSON text."""
     if raw is None:
@@ -92,6 +95,11 @@ def content_from_result(raw: Any, notes: Notes) -> tuple[str | None, bool | None
         if is_redacted(raw):
             notes.add(GapReason.REDACTED)
             return None, None
+        if raw.startswith(_BLOCK_LISTS):
+            value = value_from_text(raw)
+            texts = [_block_text(b) for b in value] if isinstance(value, list) else []
+            if texts and all(t is not None for t in texts):
+                return "\n".join(t for t in texts if t is not None), None
         return raw, None
     if isinstance(raw, Mapping):
         return _from_object(raw, notes)

@@ -106,6 +106,16 @@ def messages_from_events(
     return (tuple(given) if seen_given else None), (tuple(answer) if seen_answer else None)
 
 
+def calls_of_events(events: Sequence[GenAIEvent]) -> list[list[GenAIEvent]]:
+    """The events cut into model calls: a call begins where a message follows an answer (several calls may share one span)."""
+    calls: list[list[GenAIEvent]] = []
+    for event in events:
+        if not calls or (calls[-1][-1].name in _OUTPUTS and event.name not in _OUTPUTS):
+            calls.append([])
+        calls[-1].append(event)
+    return calls
+
+
 def _messages(event: GenAIEvent, notes: Notes, source: SpanRef | None) -> tuple[Message, ...]:
     role = EVENT_ROLES[event.name]
     body = event.body
@@ -114,6 +124,8 @@ def _messages(event: GenAIEvent, notes: Notes, source: SpanRef | None) -> tuple[
     if event.name.startswith("gen_ai.content."):
         return messages_from_value(first_present(dict(body), *_CARRIERS), role, notes, source)
     content = first_present(dict(body), *_CARRIERS)
+    if isinstance(content, Mapping) and isinstance(content.get("tools"), list) and len(content) == 1:
+        return ()  # OpenLLMetry lists the tool definitions as a user's message
     if isinstance(content, str) and content[:1] in "[{":
         decoded = value_from_text(content, notes)
         if isinstance(decoded, list) and _are_blocks(decoded):

@@ -43,7 +43,22 @@ def messages_from_value(value: Any, role: Role, notes: Notes, source: SpanRef | 
     """
     if isinstance(value, str):
         value = value_from_text(value, notes)
-    return tuple(_flat(value, role, notes, source, 0))
+    found = _flat(value, role, notes, source, 0)
+    if len(found) <= 2 and found and found[-1].role == "user":
+        found[-1:] = _items_in_text(found[-1], notes, source)
+    return tuple(found)
+
+
+def _items_in_text(message: Message, notes: Notes, source: SpanRef | None) -> list[Message]:
+    """A user message whose only text is the request's whole item list as JSON (Traceloop JS over Responses); else the message."""
+    text = message.text
+    if text is None or not text.startswith('[{"') or len(message.parts) != 1:
+        return [message]
+    value = value_from_text(text)
+    items = value if isinstance(value, list) else []
+    if items and all(isinstance(i, dict) and (isinstance(i.get("role"), str) or i.get("type") in _ITEM_ROLES) for i in items):
+        return _flat(items, "user", notes, source, 1)
+    return [message]
 
 
 _MAX_DEPTH = 12  # wrappers inside wrappers; real ones go to about six

@@ -67,7 +67,7 @@ def parts_from_block(block: Mapping[str, Any], notes: Notes) -> tuple[Part, ...]
     if reader:
         return reader(block, notes)
     for member, read in _BY_MEMBER.items():
-        if member in block:
+        if block.get(member) is not None:
             return read(block, notes)
     notes.add(GapReason.UNKNOWN_PART)
     return (Opaque(type=kind if isinstance(kind, str) else "unknown"),)
@@ -85,7 +85,7 @@ def is_block(value: Mapping[str, Any]) -> bool:
     """Whether an object is a part of a message rather than plain data."""
     kind = value.get("type") or value.get("part_kind") or value.get("block_type")
     named = (isinstance(kind, str) and is_part_type(kind)) or value.get("__class__") in _BY_CLASS
-    return named or any(m in value for m in _TELLING_MEMBERS)
+    return named or any(isinstance(value.get(m), (Mapping, list)) for m in _TELLING_MEMBERS)
 
 
 def _text(block: Mapping[str, Any], notes: Notes) -> tuple[Part, ...]:
