@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from otel_eval.metrics.base import Kind, MetricCard, MetricInput, Need, Parameter
+from otel_eval.metrics.base import RAGAS, RAGAS_LEGACY, Kind, MetricCard, MetricInput, Need, Parameter
 from otel_eval.model import Failed, FailReason, Score, Skipped, SkipReason
 
 UNDEFINED_IS = Parameter(
@@ -70,20 +70,17 @@ def spelled(value: Any) -> str:
     return str(value).strip().lower().replace("-", "_").replace(" ", "_")
 
 
-def _reads_ragas(given: MetricInput) -> bool:
-    return given.compat is not None and given.compat.startswith("ragas")
-
-
 def _has_outcome(given: MetricInput) -> bool:
+    """Words that say something; ragas takes a blank text too, and its deprecated class even an empty one."""
     outcome = given.reference.outcome
-    if outcome is None:
-        return False
-    return bool(outcome) if _reads_ragas(given) else bool(outcome.strip())
+    if outcome is None or given.compat == RAGAS_LEGACY:
+        return outcome is not None
+    return bool(outcome if given.compat == RAGAS else outcome.strip())
 
 
 def _has_topics(given: MetricInput) -> bool:
     topics = given.reference.topics
-    return topics is not None and (bool(topics) or given.compat == "ragas-legacy")
+    return topics is not None and (bool(topics) or given.compat == RAGAS_LEGACY)
 
 
 def _has_response(given: MetricInput) -> bool:

@@ -39,7 +39,20 @@ from otel_eval.model import (
 from tests.fakes.conversations import conversation
 
 WORDS = st.sampled_from(
-    ["", " ", "Book a table", "예약해 주세요", "请取消订单", "Error: no", "[]", "I cannot do that", "\ud800", "x" * 3000]
+    [
+        "",
+        " ",
+        "Hi",
+        "Thanks, bye!",
+        "Book a table",
+        "예약해 주세요",
+        "请取消订单",
+        "Error: no",
+        "[]",
+        "I cannot do that",
+        "\ud800",
+        "x" * 3000,
+    ]
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | WORDS,

@@ -1,9 +1,12 @@
-"""A judge that answers from the `judge_script` of a ragas case."""
+"""Judges that answer from the `judge_script` of a ragas case."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
-from otel_eval.judges.base import Items, JudgeError, Question, Reply, Words
+from otel_eval.judges.base import Items, JudgeError, Question, Reply, Words, answer_from_value
+from otel_eval.judges.heuristic import HeuristicJudge
 from otel_eval.model import JudgeUse
 
 BESIDE_THE_VERDICT: Mapping[str, Any] = {"reason": "scripted", "evidence": [], "certainty": "clear"}
@@ -18,7 +21,7 @@ class RagasScript:
 
     def __init__(self, script: Mapping[str, Any]) -> None:
         self._script = script
-        self._refusals = iter(script.get("refused", []))
+        self._refusals: Iterator[Mapping[str, Any]] = iter(script.get("refused", []))
         self.asked: list[Question] = []
 
     @property
@@ -31,15 +34,14 @@ class RagasScript:
         if question.name not in self._script:
             raise JudgeError("judge_unavailable", f"the script has no reply to {question.name!r}")
         answer = _ANSWERS.get(question.name, _as_scripted)(self, question)
-        found = {name: answer[name] for name in question.form.fields if name in answer}
-        _check(question, found)
-        return Reply(answer=found, use=JudgeUse(kind="none"))
+        checked, notes = answer_from_value(question.form, answer)
+        return Reply(answer=checked, use=JudgeUse(kind="none"), notes=notes)
 
     def _refused(self, question: Question) -> Mapping[str, Any]:
-        """By topic where it is named, for our own way counts a topic once; else in order."""
-        wanted = question.inputs.get("topic")
-        by_topic = {r["topic"]: r for r in reversed(self._script["refused"])}
-        verdict = by_topic[wanted] if wanted in by_topic else next(self._refusals)
+        """In order as ragas asks; by topic in our own way, which counts a topic once."""
+        if "reason" not in question.form.fields:
+            return next(self._refusals)
+        verdict = next(r for r in self._script["refused"] if r["topic"] == question.inputs["topic"])
         return {**BESIDE_THE_VERDICT, **verdict}
 
     def _classified(self, question: Question) -> Mapping[str, Any]:
@@ -71,17 +73,21 @@ def _options(question: Question, name: str) -> tuple[str, ...]:
     return field.options if isinstance(field, Words) else ()
 
 
-def _check(question: Question, answer: Mapping[str, Any]) -> None:
-    for problem in _problems(question, answer):
-        raise JudgeError("reply_schema", problem)
+class RulesWithScriptedTopics:
+    """The judge of rules, which reads what was said for itself, with the script's word on which request is inside the topics."""
 
+    def __init__(self, script: Mapping[str, Any]) -> None:
+        self._inside = script.get("classify", {}).get("classifications", [])
 
-def _problems(question: Question, answer: Mapping[str, Any]) -> Iterator[str]:
-    for name, field in question.form.fields.items():
-        if isinstance(field, Words) and not field.optional and answer.get(name) not in field.options:
-            yield f"{name!r} must be one of {field.options}"
-        elif name not in answer and not (isinstance(field, Words) and field.optional):
-            yield f"{name!r} is missing"
+    async def ask(self, question: Question) -> Reply:
+        reply = await HeuristicJudge().ask(question)
+        if question.name != "topic_adherence":
+            return reply
+        rows = [
+            row if inside is None else {**row, "in_domain": "yes" if inside else "no"}
+            for row, inside in zip_longest(reply.answer["requests"], self._inside[: len(reply.answer["requests"])])
+        ]
+        return replace(reply, answer={**reply.answer, "requests": rows})
 
 
 _ANSWERS: Mapping[str, Callable[[RagasScript, Question], Mapping[str, Any]]] = {

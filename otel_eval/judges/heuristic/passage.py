@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from otel_eval.judges.heuristic.phrases import Phrases
@@ -32,8 +33,7 @@ class Passage:
 def passages_from_conversation(conversation: Conversation, phrases: Phrases, failed: Mapping[int, bool | None]) -> list[Passage]:
     """The passages in order; what the agent does before the user's first request belongs to none."""
     starts = _request_indices(conversation.messages, phrases)
-    ends = [*starts[1:], len(conversation.messages)]
-    return [_passage(conversation, start, end, failed) for start, end in zip(starts, ends, strict=True)]
+    return [_passage(conversation, start, end, failed) for start, end in pairwise([*starts, len(conversation.messages)])]
 
 
 def text_of(message: Message) -> str:
