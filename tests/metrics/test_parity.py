@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests import parity
+from tests.fakes.cases import Case
 
 HERE = Path(__file__).parent.parent
 FILES = ("ragas-parity.jsonl", "adk-trajectory.jsonl", "pass-hat-k.jsonl")
@@ -19,7 +20,7 @@ def cases() -> list[object]:
 
 
 @pytest.mark.parametrize("case", cases())
-def test_case(case: parity.Case) -> None:
+def test_case(case: Case) -> None:
     """The reference implementation's value with `compat`, and the better value without it."""
     assert parity.problems_of(case) == []
 
