@@ -2,12 +2,14 @@
 
 **Source**: opentelemetry-proto v1.11.0. What is invalid there is rejected alone and counted (`invalid_trace_id`, `invalid_span_id`,
 `invalid_parent_span_id`); a log record with invalid ids only loses them. Of a repeated attribute key the last value counts, which is noted
-(`duplicate_attribute_key`). A time beyond 2262 is unknown.
+(`duplicate_attribute_key`). A time beyond 2262 is unknown. A text that
+is no UTF-8 is mended and noted (`invalid_utf8`).
 
 Every span of a worker passes here: the loops are plain and the constructors take all fields in order.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from google.protobuf.message import DecodeError
@@ -18,6 +20,7 @@ from otel_eval.errors import InputError
 from otel_eval.model import AnyValue, Batch, LogRecord, Scope, Span, SpanEvent, SpanLink
 from otel_eval.otlp.freeze import constructor_of
 from otel_eval.otlp.json_values import MAX_NANOS, event_name_from_attributes
+from otel_eval.otlp.repair import mended_logs, mended_traces
 from otel_eval.otlp.tally import Tally
 
 ZERO_TRACE_ID = bytes(16)
@@ -31,12 +34,9 @@ _log = constructor_of(LogRecord)
 
 def batch_from_traces(body: bytes) -> Batch:
     """The spans of an ExportTraceServiceRequest, in wire order; InputError when it is none."""
-    try:
-        request = ExportTraceServiceRequest.FromString(body)
-    except DecodeError as error:
-        raise InputError(f"{len(body)} bytes are no protobuf ExportTraceServiceRequest: expected an OTLP traces body") from error
-    spans: list[Span] = []
     tally = Tally()
+    request = _request(ExportTraceServiceRequest, body, mended_traces, tally)
+    spans: list[Span] = []
     for group in request.resource_spans:
         resource = attributes_from_pairs(group.resource.attributes)
         for part in group.scope_spans:
@@ -46,16 +46,24 @@ def batch_from_traces(body: bytes) -> Batch:
 
 def batch_from_logs(body: bytes) -> Batch:
     """The records of an ExportLogsServiceRequest, in wire order; InputError when it is none."""
-    try:
-        request = ExportLogsServiceRequest.FromString(body)
-    except DecodeError as error:
-        raise InputError(f"{len(body)} bytes are no protobuf ExportLogsServiceRequest: expected an OTLP logs body") from error
+    tally = Tally()
+    request = _request(ExportLogsServiceRequest, body, mended_logs, tally)
     logs: list[LogRecord] = []
     for group in request.resource_logs:
         resource = attributes_from_pairs(group.resource.attributes)
         for part in group.scope_logs:
             _add_logs(part.log_records, _scope(part, group, resource), logs)
-    return Batch(logs=tuple(logs))
+    return Batch(logs=tuple(logs), notes=tally.notes)
+
+
+def _request(message: Any, body: bytes, mended: Callable[[bytes], bytes], tally: Tally) -> Any:
+    with suppress(DecodeError):
+        return message.FromString(body)
+    with suppress(DecodeError):
+        request = message.FromString(mended(body))
+        tally.note("invalid_utf8")
+        return request
+    raise InputError(f"{len(body)} bytes are no protobuf {message.DESCRIPTOR.name}: expected the body of an OTLP request")
 
 
 def attributes_from_pairs(pairs: Iterable[Any]) -> dict[str, AnyValue]:

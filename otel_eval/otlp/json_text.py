@@ -11,8 +11,8 @@ from otel_eval.errors import InputError
 def value_from_text(text: bytes | str) -> Any:
     """The value of one JSON text; InputError when it is none. NaN and Infinity are read.
 
-    The fast reader refuses half surrogate pairs and deep nesting; the standard one then has its turn, and half pairs become U+FFFD, since
-    they could never be written out again.
+    The fast reader refuses half surrogate pairs, bytes that are no UTF-8 and deep nesting; the standard one then has its turn. Half pairs,
+    which could never be written out again, and broken characters become U+FFFD.
     """
     try:
         return from_json(text)
@@ -22,7 +22,7 @@ def value_from_text(text: bytes | str) -> Any:
 
 def _slow_value(text: bytes | str, first_error: ValueError) -> Any:
     try:
-        value = json.loads(text)
+        value = json.loads(text.decode(errors="replace") if isinstance(text, bytes) else text)
         as_text = json.dumps(value, ensure_ascii=False)
         if as_text.isascii() or _is_unicode(as_text):
             return value

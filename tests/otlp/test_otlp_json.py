@@ -271,6 +271,12 @@ def test_half_surrogates_and_deep_values_are_read() -> None:
     assert batch.rejected == {}
 
 
+def test_a_cut_character_costs_only_itself() -> None:
+    """Bytes that are no UTF-8 inside a text become U+FFFD; the request is read."""
+    body = json.dumps(json_traces(json_span(name="caf?"))).encode().replace(b"?", b"\xc3")
+    assert batch_from_json(body).spans[0].name == "caf\ufffd"
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: (
