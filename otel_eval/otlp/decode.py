@@ -18,7 +18,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from otel_eval.errors import InputError
 from otel_eval.model import AnyValue, Batch, LogRecord, Scope, Span, SpanEvent, SpanLink
-from otel_eval.otlp.freeze import constructor_of
+from otel_eval.model.freeze import constructor_of
 from otel_eval.otlp.json_values import MAX_NANOS, event_name_from_attributes
 from otel_eval.otlp.repair import mended_logs, mended_traces
 from otel_eval.otlp.tally import Tally

@@ -13,7 +13,9 @@ from otel_eval.errors import InputError
 from otel_eval.otlp.json_text import value_from_text
 from otel_eval.otlp.tally import Tally
 
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|["\[\]{}]', re.DOTALL)
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]{}]', re.DOTALL)
+"""A whole string, a bracket, or the quote of a string without end. It never goes back, so that any line takes linear time."""
+
 _REQUEST_LINE = re.compile(rb'\{\s*"resource(?:Spans|Logs|Metrics)"')
 _GOES_ON_AFTER = tuple(b"{[,:")
 _GOES_ON_WITH = tuple(b"}],:")
@@ -98,7 +100,9 @@ class _Splitter:
                     self._held.append(line[start : token.end()])
                     start = token.end()
                     yield from self._take()
-            elif mark == b'"' and self._depth:  # a string never goes over a line's end
+            elif mark == b'"':  # a string never goes over a line's end
+                if not self._depth:
+                    self._reject("broken_json")
                 yield from self.close()
                 return
         yield from self._hold_rest(line[start:])

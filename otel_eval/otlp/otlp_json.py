@@ -9,7 +9,7 @@ from typing import Any
 
 from otel_eval.errors import InputError
 from otel_eval.model import Attributes, Batch, LogRecord, Scope, Span, SpanEvent, SpanLink
-from otel_eval.otlp.freeze import constructor_of
+from otel_eval.model.freeze import constructor_of
 from otel_eval.otlp.json_text import value_from_text
 from otel_eval.otlp.json_values import (
     attributes_from_pairs,

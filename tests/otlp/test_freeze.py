@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from otel_eval.model import LogRecord, Span, SpanEvent, SpanLink
-from otel_eval.otlp.freeze import constructor_of
+from otel_eval.model.freeze import constructor_of
 
 
 @pytest.mark.parametrize("cls", [Span, SpanEvent, SpanLink, LogRecord])

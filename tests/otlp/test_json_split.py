@@ -109,6 +109,15 @@ def test_lines_are_read_when_asked_for() -> None:
     assert [next(stream) for _ in range(3)] == [A, A, A]
 
 
+HOSTILE = [b'\\"' * 500_000, b'{"' + b'\\"' * 500_000, b"[" * 1_000_000, b'"' * 1_000_000, b"{}" * 200_000 + b"x", b"\xff" * 1_000_000]
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_hostile_lines_take_linear_time(number: int) -> None:
+    """A long line made to be followed for ever is passed over like any other; the test ends because the time is linear."""
+    assert split(lines(A, HOSTILE[number], B), max_bytes=2_000_000)[0][-1] == B
+
+
 @given(st.lists(st.sampled_from([A, B, C, [], {}]), max_size=6), st.sampled_from([None, 1, "\t"]), st.sampled_from(["\n", "\r\n", " \n\n"]))
 def test_any_mix_of_layouts_keeps_values_and_order(values: list[Any], indent: int | str | None, end: str) -> None:
     """Values written one after the other with any indentation and line end come back as they are."""
