@@ -17,6 +17,7 @@ EMPTY, UNPARSABLE, CONFLICT, REFUSED = "reply_empty", "reply_unparsable", "reply
 
 _MOST_BYTES, _DEEPEST = 64_000, 6
 _THINKING = re.compile(r"<think>.*?</think>\s*", re.DOTALL)
+_SPACE = re.compile(r"\s+")
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)\n?\s*```", re.DOTALL)
 _REFUSAL = re.compile(
     r"(i'?m sorry|i am sorry|sorry|i apologi[sz]e|unfortunately|i can(?:'|no)t|i cannot|i'?m (?:not able|unable)|i won'?t|as an ai\b)"
@@ -51,6 +52,12 @@ def value_from_text(text: str) -> Any:
     if _depth(value) > _DEEPEST:
         raise JudgeError(UNPARSABLE, f"the judge's reply is nested more than {_DEEPEST} levels deep")
     return value
+
+
+def repeats_record(text: str, record: str) -> bool:
+    """Whether the reply is a piece of the judged conversation, word for word: then it is a quotation and no verdict."""
+    reply = _SPACE.sub("", _bare(text))
+    return bool(reply) and reply in _SPACE.sub("", record.replace("\n| ", "\n"))
 
 
 def is_refusal(text: str) -> bool:
