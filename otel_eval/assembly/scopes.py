@@ -8,9 +8,9 @@ when they stand in one agent scope under one system prompt (so deltas do); else 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from otel_eval.assembly.alike import same_message, squeezed
+from otel_eval.assembly.alike import same_message
 from otel_eval.assembly.thread import conversational
-from otel_eval.assembly.tree import Node, Trace, agent_above, is_evaluation, tool_above
+from otel_eval.assembly.tree import Node, Trace
 from otel_eval.model import Message, Step, StepKind
 
 _RUNS = frozenset({StepKind.AGENT, StepKind.WORKFLOW})
@@ -38,10 +38,10 @@ class Line:
 
 def lines_from_trace(trace: Trace) -> list[Line]:
     """The lines of a trace, the user's first."""
-    live = [n for n in trace.nodes if not is_evaluation(n)]
+    live = [n for n in trace.nodes if not n.is_evaluation]
     by_tool: dict[Node | None, list[Node]] = {}
     for node in live:
-        by_tool.setdefault(tool_above(node), []).append(node)
+        by_tool.setdefault(node.tool, []).append(node)
     main = _main_lines(trace, by_tool.get(None, []))
     outer_key = (main[0].conversation_id or trace.id) if main else trace.id
     subs: list[Line] = []
@@ -132,15 +132,19 @@ class _Part:
 
     def add(self, node: Node) -> None:
         self.nodes.append(node)
-        scope = agent_above(node)
+        scope = node.agent
         self.scopes.add(id(scope))
         self.depth = min(self.depth, scope.depth if scope is not None else node.depth)
         content = node.step.content
-        given = _heard(content.input)
-        if self.first is None and given:
-            self.first = given[0]
+        if self.first is None:
+            given = _heard(content.input)
+            self.first = given[0] if given else None
+            self._note_calls(given)
         self.systems.add(_system(node.step))
-        for message in (*given, *(content.output or ())):
+        self._note_calls(content.output or ())
+
+    def _note_calls(self, messages: Iterable[Message]) -> None:
+        for message in messages:
             for call in message.tool_calls:
                 if call.id:
                     self.call_ids.add(call.id)
@@ -149,16 +153,25 @@ class _Part:
 
     def takes(self, node: Node) -> bool:
         """Whether a model call goes on here: shared beginning, results of our calls, or the same scope under the same system prompt."""
-        given = _heard(node.step.content.input)
-        scope = id(agent_above(node))
-        if not given:
+        scope = id(node.agent)
+        start = _first_said(node.step.content.input)
+        if start is None:
             return scope in self.scopes or node.step.content.output is None
-        if self.first is not None and same_message(self.first, given[0]):
+        if self.first is not None and (start is self.first or same_message(self.first, start)):
             return self.first.text is not None or scope in self.scopes
-        results = [r for m in given if (r := m.tool_result)]
-        if any(r.call_id in self.call_ids for r in results if r.call_id):
+        given = _heard(node.step.content.input)
+        if any(r.call_id in self.call_ids for m in given if (r := m.tool_result) and r.call_id):
             return True
         return scope in self.scopes and (_system(node.step) in self.systems or all(m.role == "tool" for m in given))
+
+
+def _first_said(messages: tuple[Message, ...] | None) -> Message | None:
+    """The first message that is no system prompt and no quoted transcript."""
+    heard = conversational(messages[:1]) if messages else []
+    if heard or not messages:
+        return heard[0] if heard else None
+    given = _heard(messages)
+    return given[0] if given else None
 
 
 def _heard(messages: tuple[Message, ...] | None) -> list[Message]:
@@ -167,9 +180,14 @@ def _heard(messages: tuple[Message, ...] | None) -> list[Message]:
 
 
 def _system(step: Step) -> str:
+    """The system prompt of a model call; "" without one."""
     content = step.content
-    text = content.system or next((m.text for m in content.input or () if m.role == "system" and m.text), None)
-    return squeezed(text)[:2000]
+    if content.system:
+        return content.system
+    for message in content.input or ():
+        if message.role == "system":
+            return message.text or ""
+    return ""
 
 
 _PLAIN_SPANS = frozenset({StepKind.WRAPPER, StepKind.OTHER})
@@ -198,7 +216,7 @@ def _give_tools(parts: list[_Part], tools: list[Node]) -> None:
     """Each tool run to the line that asked for it: by call id, else by agent scope, else to the first."""
     for node in tools:
         wanted = node.step.tool_call_id
-        scope = id(agent_above(node))
+        scope = id(node.agent)
         part = (
             next((p for p in parts if wanted and wanted in p.call_ids), None)
             or next((p for p in parts if scope in p.scopes), None)
@@ -210,7 +228,7 @@ def _give_tools(parts: list[_Part], tools: list[Node]) -> None:
 def _line(part: _Part, nodes: list[Node], *, main: bool) -> Line:
     calls = [n.step for n in part.nodes]
     line = Line(conversation_id=part.nodes[0].conversation_id, calls=calls, tools=[n.step for n in part.tools])
-    own = [agent_above(n) for n in part.nodes]
+    own = [n.agent for n in part.nodes]
     agents = [a for a in own if a is not None]
     line.scope = agents[0].step.ref.span_id if agents else part.nodes[0].step.ref.span_id
     line.agents = _names(agents) or [n.step.agent_name for n in part.nodes if n.step.agent_name][:1]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from otel_eval.assembly.build import Piece, conversation_from_pieces
 from otel_eval.assembly.scopes import Line, lines_from_trace
 from otel_eval.assembly.thread import Thread
-from otel_eval.assembly.tree import Trace, collapse_duplicates, is_evaluation, trace_from_steps
+from otel_eval.assembly.tree import Trace, collapse_duplicates, trace_from_steps
 from otel_eval.assembly.twins import without_twins
-from otel_eval.model import Conversation, JoinedBy, Step, StepKind
+from otel_eval.model import Conversation, JoinedBy, Step
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,8 +81,8 @@ def _traces(steps: Iterable[Step], id_keys: Sequence[str], report: AssemblyRepor
     for trace_id, listed in by_trace.items():
         trace = trace_from_steps(trace_id, listed, id_keys)
         report.traces += 1
-        report.evaluator_spans += sum(1 for n in trace.nodes if n.step.kind is StepKind.EVALUATION or is_evaluation(n))
         report.duplicate_calls += collapse_duplicates(trace)
+        report.evaluator_spans += sum(1 for n in trace.nodes if n.is_evaluation)
         traces.append(trace)
     return sorted(traces, key=lambda t: (t.start_ns, t.id))
 

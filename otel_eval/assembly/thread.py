@@ -106,7 +106,7 @@ class Thread:
             if moved is None:
                 behind = self._place_result(tail[i], step)
                 if behind is not None:
-                    i, j = i + 1, j + 1 if behind <= j else j
+                    i, j = i + 1, max(j, behind) + 1
                     continue
                 break
             self.gap_reasons.add(GapReason.HISTORY_BREAK)
@@ -199,7 +199,7 @@ class Thread:
         elif len(outputs) > 1:
             outputs = merged_assistants(outputs)
             first = outputs[0]
-        if end < len(self.entries) and same_message(self.entries[end].message, first):
+        if end < len(self.entries) and same_message(self.entries[end].message, first) and not _other_ids(self.entries[end].message, first):
             self.entries[end].message = enriched(self.entries[end].message, first)
             return
         for place, message in enumerate(outputs):
@@ -226,6 +226,12 @@ class Thread:
         return all(same_message(e.message, m) for e, m in zip(self.entries, messages, strict=False))
 
 
+def _other_ids(a: Message, b: Message) -> bool:
+    """Whether both call tools under ids of which none is the same: two answers, however alike."""
+    ours, theirs = {c.id for c in a.tool_calls if c.id}, {c.id for c in b.tool_calls if c.id}
+    return bool(ours and theirs and not ours & theirs)
+
+
 _WRAPPED_CHARS = 8  # shorter texts stand in longer ones by chance
 
 
@@ -246,7 +252,9 @@ def _same_surely(a: Message, b: Message) -> bool:
 
 def conversational(messages: tuple[Message, ...]) -> list[Message]:
     """Without system messages and quoted transcripts; the assistant messages of one answer as one, a result told twice once."""
-    kept = [m for m in messages if m.role != "system" and not _is_quoted(m)]
+    kept = [m for m in messages if m.role != "system" and not (m.role == "user" and _is_quoted(m))]
+    if len(kept) < 2:
+        return kept
     return without_repeated_results(merged_assistants(kept))
 
 
@@ -268,7 +276,7 @@ def without_repeated_results(messages: list[Message]) -> list[Message]:
 
 def _is_quoted(message: Message) -> bool:
     """A user message that only shows what another agent did."""
-    return message.role == "user" and any(type(p) is Opaque and p.type == "quoted_context" for p in message.parts)
+    return any(type(p) is Opaque and p.type == "quoted_context" for p in message.parts)
 
 
 def merged_assistants(messages: list[Message]) -> list[Message]:

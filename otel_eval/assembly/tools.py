@@ -121,16 +121,18 @@ def _earliest_of_latest_message(free: list[CallSlot], run: Step) -> CallSlot | N
 
 def _learn(slot: CallSlot, run: Step) -> None:
     """Fill call and result with what the run's own span knows."""
-    call, made = slot.call, run.content.tool_call
-    made_arguments = made.arguments if made is not None else None
-    better = ToolCall(
-        id=call.id or run.tool_call_id,
-        name=call.name or run.tool_name,
-        arguments=call.arguments if call.arguments is not None else made_arguments,
-        raw=call.raw if call.arguments is None and made_arguments is None else None,
-    )
-    if better != call:
-        _replace_call(slot, better)
+    call = better = slot.call
+    if call.arguments is None or call.id is None or call.name is None:
+        made = run.content.tool_call
+        made_arguments = made.arguments if made is not None else None
+        better = ToolCall(
+            id=call.id or run.tool_call_id,
+            name=call.name or run.tool_name,
+            arguments=call.arguments if call.arguments is not None else made_arguments,
+            raw=call.raw if call.arguments is None and made_arguments is None else None,
+        )
+        if better != call:
+            _replace_call(slot, better)
     told = run.content.tool_result
     is_error = True if run.is_error else told.is_error if told is not None else None
     if slot.result is None:
@@ -143,8 +145,9 @@ def _learn(slot: CallSlot, run: Step) -> None:
     known = slot.result.message.tool_result
     if known is not None:
         content = known.content if told is None or told.content is None or not _is_worse(known, told) else told.content
-        merged = replace(known, content=content, is_error=is_error if is_error is not None else known.is_error)
-        slot.result.message = replace(slot.result.message, parts=(merged,))
+        failed = is_error if is_error is not None else known.is_error
+        if content is not known.content or failed is not known.is_error:
+            slot.result.message = replace(slot.result.message, parts=(replace(known, content=content, is_error=failed),))
 
 
 # What serialisers write where a value lies too deep. **Source**: Mastra `[MaxDepth]`, Node's util.inspect.

@@ -20,6 +20,12 @@ class Node:
     depth: int = 0
     conversation_id: str | None = None
     """Own or inherited id; None where the trace has none."""
+    tool: "Node | None" = None
+    """The nearest tool run it stands in: what happens inside a tool is not the agent's own conversation."""
+    agent: "Node | None" = None
+    """The nearest agent it stands in, itself included, not looking beyond a tool run."""
+    is_evaluation: bool = False
+    """Whether it is an evaluator's or guardrail's own, or stands below one."""
 
     def ancestors(self) -> Iterator["Node"]:
         node = self.parent
@@ -113,26 +119,18 @@ def _set_conversation_ids(trace: Trace, id_keys: Sequence[str]) -> None:
         todo.extend((c, own.get(node.step.ref.span_id, inherited)) for c in node.children)
 
 
-def is_evaluation(node: Node) -> bool:
-    """Whether a node is an evaluator's or guardrail's own, or stands below one."""
-    return node.step.kind is StepKind.EVALUATION or any(a.step.kind is StepKind.EVALUATION for a in node.ancestors())
-
-
-def tool_above(node: Node) -> Node | None:
-    """The nearest tool run a node stands in: what happens inside a tool is not the agent's own conversation."""
-    return next((a for a in node.ancestors() if a.step.kind is StepKind.TOOL), None)
-
-
-def agent_above(node: Node) -> Node | None:
-    """The nearest agent a node stands in, itself included, not looking beyond a tool run."""
-    if node.step.kind is StepKind.AGENT:
-        return node
-    for ancestor in node.ancestors():
-        if ancestor.step.kind is StepKind.AGENT:
-            return ancestor
-        if ancestor.step.kind is StepKind.TOOL:
-            return None
-    return None
+def set_scopes(trace: Trace) -> None:
+    """Tell every node its tool run, its agent, and whether it is an evaluator's. Again after kinds have changed."""
+    todo: list[tuple[Node, Node | None, Node | None, bool]] = [(r, None, None, False) for r in trace.roots]
+    while todo:
+        node, tool, agent, judged = todo.pop()
+        kind = node.step.kind
+        judged = judged or kind is StepKind.EVALUATION
+        node.tool, node.is_evaluation = tool, judged
+        node.agent = agent = node if kind is StepKind.AGENT else agent
+        if kind is StepKind.TOOL:
+            tool, agent = node, None
+        todo.extend((c, tool, agent, judged) for c in node.children)
 
 
 def collapse_duplicates(trace: Trace) -> int:
@@ -141,13 +139,15 @@ def collapse_duplicates(trace: Trace) -> int:
     Model calls: nested with nothing but wrappers between; the same response id; or side by side, one inside the other in time, with the same
     answer. Tool runs: nested under one of the same name (a framework's span and an MCP client's). **Source**: semconv traps T11, T17.
     """
+    set_scopes(trace)
     folded = _fold_nested_calls(trace) + _fold_same_response(trace) + _fold_siblings(trace)
     for node in trace.nodes:
-        outer = tool_above(node)
+        outer = node.tool
         if node.step.kind is StepKind.TOOL and outer is not None and _same_tool(outer.step, node.step):
             outer.step = replace(outer.step, read_content=_both(outer.step, node.step), is_error=outer.step.is_error or node.step.is_error)
             _demote(node)
             folded += 1
+    set_scopes(trace)
     return folded
 
 
@@ -196,7 +196,7 @@ def _fold_same_response(trace: Trace) -> int:
         if node.step.kind is not StepKind.INFERENCE or not response_id:
             continue
         known = first.setdefault(response_id, node)
-        if known is not node and tool_above(known) is tool_above(node):
+        if known is not node and known.tool is node.tool:
             known.step = _merged(known.step, node.step)
             _demote(node)
             folded += 1

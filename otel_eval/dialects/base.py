@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from otel_eval.dialects.memo import Memo
 from otel_eval.dialects.shapes.messages import messages_from_value
 from otel_eval.dialects.shapes.notes import Notes
+from otel_eval.model.freeze import constructor_of
 from otel_eval.model import LogRecord, Message, Role, Span, SpanEvent, SpanRef, StepContent, StepKind, Usage
 
 
@@ -55,27 +56,27 @@ class Reading:
     """No other dialect is asked for content: what they would read is known to be worse."""
 
 
+_span_ref = constructor_of(SpanRef)
+
+
 class Evidence:
     """A span with all that was said of it, as dialects read it: attributes, span events and the log records that carry its ids."""
 
-    __slots__ = ("attributes", "logs", "memo", "span")
+    __slots__ = ("attributes", "logs", "memo", "ref", "span")
 
     def __init__(self, span: Span, logs: tuple[LogRecord, ...] = (), memo: Memo | None = None) -> None:
         self.span = span
         self.logs = logs
         self.attributes: Mapping[str, Any] = span.attributes
         self.memo = memo or Memo()
-
-    @property
-    def ref(self) -> SpanRef:
-        return self.span.ref
+        self.ref: SpanRef = _span_ref(span.trace_id, span.span_id)
 
     @property
     def events(self) -> tuple[SpanEvent, ...]:
         return self.span.events
 
     def notes(self, at: str = "") -> Notes:
-        return Notes(self.span.ref, at)
+        return Notes(self.ref, at)
 
     def messages(self, value: Any, role: Role, notes: Notes, at: str = "") -> tuple[Message, ...] | None:
         """The messages of an attribute's value; None where there is no value."""

@@ -44,7 +44,7 @@ class Reader:
             if reading is not None:
                 readings.append((dialect.info.name, reading))
                 alone = alone or reading.alone
-        return self._step(span, logs, readings, id_keys, kept, alone)
+        return self._step(evidence, readings, id_keys, kept, alone)
 
     def _for_names(self, span: Span, logs: tuple[LogRecord, ...]) -> tuple[tuple[Dialect, ...], tuple[str, ...], tuple[str, ...]]:
         key: Any = tuple(span.attributes)
@@ -67,13 +67,13 @@ class Reader:
 
     def _step(
         self,
-        span: Span,
-        logs: tuple[LogRecord, ...],
+        evidence: Evidence,
         readings: list[tuple[str, Reading]],
         id_keys: tuple[str, ...],
         kept: tuple[str, ...],
         alone: bool,
     ) -> Step:
+        span, logs = evidence.span, evidence.logs
         merged = readings[0][1] if len(readings) == 1 else _merged([r for _, r in readings])
         kind = merged.kind or StepKind.OTHER
         is_error = span.status_code == STATUS_ERROR or bool(merged.is_error)
@@ -85,7 +85,7 @@ class Reader:
             ids = (*ids, (_INSIDE_JSON, merged.conversation_id))
         return Step(
             kind=kind,
-            ref=span.ref,
+            ref=evidence.ref,
             parent_span_id=span.parent_span_id,
             name=span.name,
             start_ns=span.start_ns or span.end_ns or 0,

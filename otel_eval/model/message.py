@@ -87,13 +87,19 @@ class Message:
     @property
     def text(self) -> str | None:
         """The text parts, joined with a newline; None without one."""
+        if self.role == "tool":
+            return None
         texts = [p.text for p in self.parts if type(p) is Text and p.text]
         return "\n".join(texts) if texts else None
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        return tuple(p for p in self.parts if type(p) is ToolCall)
+        if self.role != "assistant":
+            return ()
+        return tuple([p for p in self.parts if type(p) is ToolCall])
 
     @property
     def tool_result(self) -> ToolResult | None:
+        if self.role != "tool":
+            return None
         return next((p for p in self.parts if type(p) is ToolResult), None)

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from otel_eval.dialects.shapes.calls import call_from_value, content_from_result, result_from_value
-from otel_eval.dialects.shapes.notes import Notes
+from otel_eval.dialects.shapes.notes import Notes, is_redacted
 from otel_eval.dialects.shapes.parts import is_block, is_part_type, parts_from_content, parts_from_item, text_parts
+from otel_eval.dialects.shapes.plain import plain_message
 from otel_eval.dialects.shapes.reprs import looks_like_repr, value_from_repr
 from otel_eval.dialects.shapes.textsteps import observation_text, parts_from_protocol
 from otel_eval.dialects.shapes.text import first_present, text_or_none, unquoted, value_from_text
@@ -90,6 +91,12 @@ def _from_list(items: Any, role: Role, notes: Notes, source: SpanRef | None, dep
             loose.clear()
 
     for item in items:
+        if type(item) is dict:
+            plain = plain_message(item, source)
+            if plain is not None:
+                close()
+                out.append(plain)
+                continue
         if isinstance(item, str):
             item = _object_in_text(item, notes) or item
         if isinstance(item, (list, tuple)):
@@ -469,6 +476,8 @@ def content_of_result(value: Any, notes: Notes) -> tuple[str | None, bool | None
     """(text, is_error) of what a tool span recorded as its result: JSON text of a known wrapper is opened, other text kept as it is."""
     if isinstance(value, str) and value[:1] == '"' and value[-1:] == '"':
         value = unquoted(value)
+    if isinstance(value, str) and not _may_be_wrapper(value):
+        return (None, None) if is_redacted(value) and _noted(notes) else (value, None)
     if isinstance(value, str) and value[:1] in ("{", "[", '"', " "):
         decoded = value_from_text(value, Notes())
         if isinstance(decoded, Mapping) and not _opens(decoded):
@@ -480,6 +489,25 @@ def content_of_result(value: Any, notes: Notes) -> tuple[str | None, bool | None
         if isinstance(decoded, str) and decoded is not value:
             return content_from_result(decoded, notes)
     return content_from_result(value, notes)
+
+
+# How the JSON (or repr) of a wrapper around a result begins. **Source**: LangChain callbacks and dumps, MCP, Bedrock, Vercel AI SDK.
+_WRAPPER_STARTS = tuple(
+    f"{opening}{quote}{member}{quote}"
+    for opening in ("{", "{ ", "[{", "[ {")
+    for quote in ('"', "'")
+    for member in ("output", "lc", "type", "content", "role", "_meta", "meta", "isError", "structuredContent", "text", "json", "id", "value")
+)
+
+
+def _may_be_wrapper(text: str) -> bool:
+    """Whether a result's text may be the JSON of a wrapper; a look at its beginning is cheaper than decoding every result."""
+    return text.startswith(_WRAPPER_STARTS)
+
+
+def _noted(notes: Notes) -> bool:
+    notes.add(GapReason.REDACTED)
+    return True
 
 
 def _opens(value: Mapping[str, Any]) -> bool:

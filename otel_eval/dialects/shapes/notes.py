@@ -24,12 +24,13 @@ REDACTED_TEXTS = frozenset(
         "[content omitted]",
     }
 )
-_LONGEST_PLACEHOLDER = max(map(len, REDACTED_TEXTS))
+LONGEST_PLACEHOLDER = max(map(len, REDACTED_TEXTS)) + 4
+"""Longer texts are no placeholder, white space around it included."""
 
 
 def is_redacted(text: str) -> bool:
     """Whether the whole text is a placeholder for content that was taken out."""
-    return len(text) <= _LONGEST_PLACEHOLDER + 4 and text.strip().lower() in REDACTED_TEXTS
+    return len(text) <= LONGEST_PLACEHOLDER and text.strip().lower() in REDACTED_TEXTS
 
 
 class Notes:

@@ -100,13 +100,19 @@ def _without_last(value: Any) -> Any:
 
 def json_text(value: Any) -> str:
     """A structured value as JSON text, non-ASCII unescaped, keys in their order; bytes as their length, never their content."""
-    return json.dumps(value, ensure_ascii=False, default=_json_default)
+    try:
+        return _ENCODER.encode(value)
+    except (ValueError, RecursionError):  # a circle, or nesting beyond any real result
+        return str(value)
 
 
 def _json_default(value: Any) -> Any:
     if isinstance(value, (bytes, bytearray)):
         return f"<{len(value)} bytes>"
     return str(value)
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=_json_default)
 
 
 def first_present(value: dict[str, Any], *names: str) -> Any:
