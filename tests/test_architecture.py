@@ -48,8 +48,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "dialects": frozenset({"model"}),
     "assembly": frozenset({"model"}),
     "sampling": frozenset({"model"}),
-    # conversations in other people's forms, out and in
-    "exchange": frozenset({"model"}),
+    # errors: it reads what strangers wrote, and refuses what it cannot read
+    "exchange": frozenset({"model", "errors"}),
     # model: a question holds the conversation it is about
     "judges": frozenset({"errors", "telemetry", "model"}),
     # judges.heuristic: what people say in seven languages is written down once
