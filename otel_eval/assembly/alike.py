@@ -122,12 +122,13 @@ def _both_results(a: ToolResult, b: ToolResult) -> ToolResult:
 
 
 def _enriched_assistant(known: Message, later: Message) -> Message:
-    calls = better_calls(known.tool_calls, later.tool_calls)
+    ours = known.tool_calls
+    calls = better_calls(ours, later.tool_calls)
+    if calls is ours and (known.text is not None or later.text is None):
+        return known
     texts = [p for p in known.parts if type(p) in (Text, Reasoning, Opaque) or type(p) not in (ToolCall,)]
     if known.text is None and later.text is not None:
         texts = [*(p for p in texts if type(p) is not Text), *(p for p in later.parts if type(p) is Text)]
-    if calls == known.tool_calls and known.text is not None:
-        return known
     return replace(known, parts=(*texts, *calls), name=known.name or later.name)
 
 
@@ -138,7 +139,7 @@ def better_calls(ours: tuple[ToolCall, ...], theirs: tuple[ToolCall, ...]) -> tu
         return ours
     if not ours or len(theirs) > len(ours):
         return theirs
-    if len(theirs) < len(ours):
+    if len(theirs) < len(ours) or all(c.id and c.name and c.arguments is not None for c in ours):
         return ours
     return tuple(
         ToolCall(

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from otel_eval.assembly.alike import same_message
-from otel_eval.assembly.thread import conversational
+from otel_eval.assembly.thread import conversational, is_quoted
 from otel_eval.assembly.tree import Node, Trace
 from otel_eval.model import Message, Step, StepKind
 
@@ -167,11 +167,7 @@ class _Part:
 
 def _first_said(messages: tuple[Message, ...] | None) -> Message | None:
     """The first message that is no system prompt and no quoted transcript."""
-    heard = conversational(messages[:1]) if messages else []
-    if heard or not messages:
-        return heard[0] if heard else None
-    given = _heard(messages)
-    return given[0] if given else None
+    return next((m for m in messages or () if m.role != "system" and not is_quoted(m)), None)
 
 
 def _heard(messages: tuple[Message, ...] | None) -> list[Message]:

@@ -252,7 +252,7 @@ def _same_surely(a: Message, b: Message) -> bool:
 
 def conversational(messages: tuple[Message, ...]) -> list[Message]:
     """Without system messages and quoted transcripts; the assistant messages of one answer as one, a result told twice once."""
-    kept = [m for m in messages if m.role != "system" and not (m.role == "user" and _is_quoted(m))]
+    kept = [m for m in messages if m.role != "system" and not is_quoted(m)]
     if len(kept) < 2:
         return kept
     return without_repeated_results(merged_assistants(kept))
@@ -274,9 +274,9 @@ def without_repeated_results(messages: list[Message]) -> list[Message]:
     return out
 
 
-def _is_quoted(message: Message) -> bool:
+def is_quoted(message: Message) -> bool:
     """A user message that only shows what another agent did."""
-    return any(type(p) is Opaque and p.type == "quoted_context" for p in message.parts)
+    return message.role == "user" and any(type(p) is Opaque and p.type == "quoted_context" for p in message.parts)
 
 
 def merged_assistants(messages: list[Message]) -> list[Message]:

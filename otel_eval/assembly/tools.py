@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from otel_eval.assembly.thread import Entry
 from otel_eval.model import Message, Step, StepKind, ToolCall, ToolResult
+from otel_eval.model.freeze import constructor_of
 
 _ROUNDING_NS = 2_000_000  # JavaScript SDKs round span starts to milliseconds
 
@@ -20,12 +21,9 @@ class CallSlot:
 
     entry: Entry
     index: int
+    call: ToolCall
     result: Entry | None = None
     run: Step | None = None
-
-    @property
-    def call(self) -> ToolCall:
-        return self.entry.message.tool_calls[self.index]
 
 
 def join_tools(entries: list[Entry], runs: Sequence[Step]) -> tuple[list[Entry], list[CallSlot]]:
@@ -52,8 +50,9 @@ def call_slots(entries: list[Entry]) -> list[CallSlot]:
     waiting: list[CallSlot] = []
     for entry in entries:
         message = entry.message
-        if message.role == "assistant" and message.tool_calls:
-            waiting = [CallSlot(entry, i) for i in range(len(message.tool_calls))]
+        calls = message.tool_calls
+        if calls:
+            waiting = [CallSlot(entry, i, call) for i, call in enumerate(calls)]
             slots.extend(waiting)
         elif message.role == "tool" and message.tool_result is not None:
             slot = _slot_of_result(waiting, message.tool_result)
@@ -170,14 +169,19 @@ def _replace_call(slot: CallSlot, call: ToolCall) -> None:
         seen += type(part) is ToolCall
         parts.append(call if type(part) is ToolCall and seen == slot.index else part)
     slot.entry.message = replace(slot.entry.message, parts=tuple(parts))
+    slot.call = call
 
 
 def _name_result(slot: CallSlot) -> None:
     """A result takes name and id from its call where it has none."""
     result = slot.result.message.tool_result if slot.result is not None else None
     if slot.result is not None and result is not None and (result.name is None or result.call_id is None):
-        named = replace(result, name=result.name or slot.call.name, call_id=result.call_id or slot.call.id)
-        slot.result.message = replace(slot.result.message, parts=(named,))
+        named = _result(result.call_id or slot.call.id, result.name or slot.call.name, result.content, result.is_error)
+        slot.result.message = _message("tool", (named,), None, None, slot.result.message.source)
+
+
+_result = constructor_of(ToolResult)
+_message = constructor_of(Message)
 
 
 def _result_entry(after: Entry, result: ToolResult, run: Step) -> Entry:
@@ -199,7 +203,7 @@ def _insert(entries: list[Entry], run: Step) -> CallSlot:
         host = Entry(message=Message(role="assistant", source=run.ref), time_ns=run.start_ns, trace_id=run.ref.trace_id, end_ns=run.end_ns)
         entries.insert(place, host)
     host.message = replace(host.message, parts=(*host.message.parts, call))
-    slot = CallSlot(host, len(host.message.tool_calls) - 1, run=run)
+    slot = CallSlot(host, len(host.message.tool_calls) - 1, call, run=run)
     told = run.content.tool_result
     is_error = True if run.is_error else told.is_error if told is not None else None
     content = told.content if told is not None else run.error_message if run.is_error else None
@@ -208,9 +212,10 @@ def _insert(entries: list[Entry], run: Step) -> CallSlot:
 
 
 def _silent_slot(run: Step) -> CallSlot:
-    call = run.content.tool_call or ToolCall(id=run.tool_call_id, name=run.tool_name)
-    message = Message(role="assistant", parts=(replace(call, id=call.id or run.tool_call_id, name=call.name or run.tool_name),), source=run.ref)
-    return CallSlot(Entry(message=message, time_ns=run.start_ns, trace_id=run.ref.trace_id), 0, run=run)
+    made = run.content.tool_call or ToolCall(id=run.tool_call_id, name=run.tool_name)
+    call = replace(made, id=made.id or run.tool_call_id, name=made.name or run.tool_name)
+    message = Message(role="assistant", parts=(call,), source=run.ref)
+    return CallSlot(Entry(message=message, time_ns=run.start_ns, trace_id=run.ref.trace_id), 0, call, run=run)
 
 
 def _place_of(entries: list[Entry], run: Step) -> int:

@@ -24,6 +24,8 @@ class Node:
     """The nearest tool run it stands in: what happens inside a tool is not the agent's own conversation."""
     agent: "Node | None" = None
     """The nearest agent it stands in, itself included, not looking beyond a tool run."""
+    call: "Node | None" = None
+    """The model call whose span it stands in, with nothing but wrappers between."""
     is_evaluation: bool = False
     """Whether it is an evaluator's or guardrail's own, or stands below one."""
 
@@ -121,16 +123,23 @@ def _set_conversation_ids(trace: Trace, id_keys: Sequence[str]) -> None:
 
 def set_scopes(trace: Trace) -> None:
     """Tell every node its tool run, its agent, and whether it is an evaluator's. Again after kinds have changed."""
-    todo: list[tuple[Node, Node | None, Node | None, bool]] = [(r, None, None, False) for r in trace.roots]
+    todo: list[tuple[Node, Node | None, Node | None, Node | None, bool]] = [(r, None, None, None, False) for r in trace.roots]
     while todo:
-        node, tool, agent, judged = todo.pop()
+        node, tool, agent, call, judged = todo.pop()
         kind = node.step.kind
-        judged = judged or kind is StepKind.EVALUATION
-        node.tool, node.is_evaluation = tool, judged
-        node.agent = agent = node if kind is StepKind.AGENT else agent
-        if kind is StepKind.TOOL:
-            tool, agent = node, None
-        todo.extend((c, tool, agent, judged) for c in node.children)
+        node.tool, node.call = tool, call
+        if kind is StepKind.AGENT:
+            agent, call = node, None
+        node.agent = agent
+        if kind is StepKind.EVALUATION:
+            judged = True
+        node.is_evaluation = judged
+        if node.children:
+            if kind is StepKind.TOOL:
+                tool, agent, call = node, None, None
+            elif kind is StepKind.INFERENCE:
+                call = node
+            todo.extend([(c, tool, agent, call, judged) for c in node.children])
 
 
 def collapse_duplicates(trace: Trace) -> int:
@@ -140,14 +149,16 @@ def collapse_duplicates(trace: Trace) -> int:
     answer. Tool runs: nested under one of the same name (a framework's span and an MCP client's). **Source**: semconv traps T11, T17.
     """
     set_scopes(trace)
-    folded = _fold_nested_calls(trace) + _fold_same_response(trace) + _fold_siblings(trace)
+    nested = any(n.call is not None and n.step.kind is StepKind.INFERENCE for n in trace.nodes)
+    folded = (_fold_nested_calls(trace) if nested else 0) + _fold_same_response(trace) + _fold_siblings(trace)
     for node in trace.nodes:
         outer = node.tool
         if node.step.kind is StepKind.TOOL and outer is not None and _same_tool(outer.step, node.step):
             outer.step = replace(outer.step, read_content=_both(outer.step, node.step), is_error=outer.step.is_error or node.step.is_error)
             _demote(node)
             folded += 1
-    set_scopes(trace)
+    if folded or nested:
+        set_scopes(trace)
     return folded
 
 

@@ -8,6 +8,7 @@ from otel_eval.dialects.shapes.calls import arguments_from_value
 from otel_eval.dialects.shapes.notes import Notes
 from otel_eval.dialects.shapes.text import value_from_text
 from otel_eval.model import ToolCall, Usage
+from otel_eval.model.freeze import constructor_of
 
 _INPUT_TOKENS = (
     "gen_ai.usage.input_tokens",
@@ -34,14 +35,25 @@ _AROUND = frozenset(
 
 def usage_from(attributes: Mapping[str, Any]) -> Usage | None:
     """Tokens by any of their names; None where none is there."""
-    given = next((attributes[k] for k in _INPUT_TOKENS if k in attributes), None)
-    out = next((attributes[k] for k in _OUTPUT_TOKENS if k in attributes), None)
+    given, out = _first_of(attributes, _INPUT_TOKENS), _first_of(attributes, _OUTPUT_TOKENS)
     if given is None and out is None:
         return None
-    return Usage(input_tokens=_count(given), output_tokens=_count(out))
+    return _usage(_count(given), _count(out))  # type: ignore[no-any-return]  # constructor_of gives Any
+
+
+_usage = constructor_of(Usage)
+
+
+def _first_of(attributes: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    for name in names:
+        if name in attributes:
+            return attributes[name]
+    return None
 
 
 def _count(value: Any) -> int | None:
+    if type(value) is int:
+        return value if value >= 0 else None
     if isinstance(value, bool):
         return None
     if isinstance(value, (int, float)) and value >= 0:

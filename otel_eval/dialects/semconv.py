@@ -7,7 +7,7 @@ C: `gen_ai.input.messages`, `gen_ai.output.messages`, `gen_ai.system_instruction
 Several may stand on one span: attributes win over log records, those over span events; they are never mixed within one field.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from otel_eval.dialects.base import DialectCard, Evidence, Reading, speaks_by_card
@@ -155,7 +155,7 @@ def _content(evidence: Evidence, kind: StepKind | None) -> StepContent:
     notes = evidence.notes()
     if kind is StepKind.TOOL:
         return _tool_content(evidence, notes)
-    places = [evidence.attributes, *_details(evidence)]
+    places = [evidence.attributes, *_details(evidence)] if evidence.logs or evidence.events else [evidence.attributes]
     system = _first_system(evidence, places, notes)
     given = _first_messages(evidence, places, "gen_ai.input.messages", "user", notes)
     answer = _first_messages(evidence, places, "gen_ai.output.messages", "assistant", notes)
@@ -195,8 +195,10 @@ def _details(evidence: Evidence) -> list[Mapping[str, Any]]:
 
 
 def _first_messages(
-    evidence: Evidence, places: Iterable[Mapping[str, Any]], key: str, role: Any, notes: Notes
+    evidence: Evidence, places: Sequence[Mapping[str, Any]], key: str, role: Any, notes: Notes
 ) -> tuple[Message, ...] | None:
+    if len(places) == 1:
+        return evidence.messages(places[0].get(key), role, notes, key)
     best: tuple[Message, ...] | None = None
     for place in places:
         value = place.get(key)
@@ -256,7 +258,8 @@ def _tool_content(evidence: Evidence, notes: Notes) -> StepContent:
     a = evidence.attributes
     call_id, name = text_or_none(a.get("gen_ai.tool.call.id")), text_or_none(a.get("gen_ai.tool.name"))
     notes.at = "gen_ai.tool.call.arguments"
-    call = tool_call_of_span(call_id, name, a.get("gen_ai.tool.call.arguments"), notes)
+    given = a.get("gen_ai.tool.call.arguments")
+    call = tool_call_of_span(call_id, name, given, notes) if given is not None else ToolCall(id=call_id, name=name)
     raw = a.get("gen_ai.tool.call.result")
     notes.at = "gen_ai.tool.call.result"
     content, is_error = content_of_result(raw, notes) if raw is not None else (None, None)

@@ -89,7 +89,11 @@ class Message:
         """The text parts, joined with a newline; None without one."""
         if self.role == "tool":
             return None
-        texts = [p.text for p in self.parts if type(p) is Text and p.text]
+        parts = self.parts
+        if len(parts) == 1:
+            only = parts[0]
+            return only.text or None if type(only) is Text else None
+        texts = [p.text for p in parts if type(p) is Text and p.text]
         return "\n".join(texts) if texts else None
 
     @property
@@ -100,6 +104,7 @@ class Message:
 
     @property
     def tool_result(self) -> ToolResult | None:
-        if self.role != "tool":
+        if self.role != "tool" or not self.parts:
             return None
-        return next((p for p in self.parts if type(p) is ToolResult), None)
+        only = self.parts[0]
+        return only if type(only) is ToolResult else None
