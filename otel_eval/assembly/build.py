@@ -84,7 +84,7 @@ def _feed(thread: Thread, piece: Piece) -> None:
         thread.feed(step)
     heard = thread.entries[before:]
     if not any(_has_words(e.message) for e in heard):
-        _feed_frames(thread, piece.line.frames, before)
+        _feed_frames(thread, piece.line.frames, before, piece.line.tools)
     elif not _answered(heard) and piece.line.frames:
         _add_answer(thread, piece.line.frames)
 
@@ -109,7 +109,7 @@ def _answered(entries: list[Entry]) -> bool:
     return bool(entries) and entries[-1].message.role == "assistant" and entries[-1].message.text is not None
 
 
-def _feed_frames(thread: Thread, frames: Sequence[Step], before: int) -> None:
+def _feed_frames(thread: Thread, frames: Sequence[Step], before: int, tools: Sequence[Step]) -> None:
     """No model call carries words: take the outermost span around them that has some."""
     for frame in frames:
         content = frame.content
@@ -121,10 +121,38 @@ def _feed_frames(thread: Thread, frames: Sequence[Step], before: int) -> None:
                 thread.feed(_only_input(frame))
                 thread.feed(_whole_run(frame))
             else:
-                thread.feed(frame)
+                thread.feed(_only_input(frame))
+                for answer in _answers_of_run(content.output or (), tools):
+                    thread.feed(_only_output(frame, answer))
             if len(thread.entries) == before:
                 thread.entries.extend(skeleton)
             return
+
+
+def _answers_of_run(output: tuple[Message, ...], tools: Sequence[Step]) -> list[tuple[Message, ...]]:
+    """A run's output cut into the answers of its model calls: a new one begins behind calls, unless the next call ran beside them."""
+    spans = {t.tool_call_id: t for t in tools if t.tool_call_id}
+    groups: list[list[Message]] = []
+    for message in output:
+        last = groups[-1][-1] if groups else None
+        apart = last is not None and last.tool_calls and message.role == "assistant" and not _ran_beside(last, message, spans)
+        if last is None or apart:
+            groups.append([])
+        groups[-1].append(message)
+    return [tuple(g) for g in groups]
+
+
+def _ran_beside(first: Message, second: Message, spans: dict[str | None, Step]) -> bool:
+    """Whether the second message's first call began before the first message's last call ended; by the spans of both."""
+    if not second.tool_calls:
+        return False
+    a, b = spans.get(first.tool_calls[-1].id), spans.get(second.tool_calls[0].id)
+    return a is None or b is None or b.start_ns < a.end_ns
+
+
+def _only_output(frame: Step, answer: tuple[Message, ...]) -> Step:
+    content = StepContent(output=answer)
+    return replace(frame, read_content=lambda: content, _content=None)
 
 
 def _whole_run(frame: Step) -> Step:

@@ -5,9 +5,10 @@ what is known, never by looking for equal texts: a user may say the same thing t
 state) and all new. **Source**: semconv traps T2, T3, T8, T19; research of real captures.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from otel_eval.assembly.alike import enriched, joined, same_message, same_text
+from otel_eval.assembly.alike import enriched, joined, same_message, same_text, squeezed
 from otel_eval.model import GapReason, Message, Opaque, Step, Text, ToolCall
 
 _WINDOW = 64  # messages looked ahead when histories differ; longer edits count as a break
@@ -99,8 +100,13 @@ class Thread:
         entries = self.entries
         i, j, matched = 0, start, bool(start) and start == self._after_raw
         while i < len(tail) and j < len(entries):
-            if self._absorb(j, tail[i], after_match=matched or j == 0):
+            told_later = any(m.role == "assistant" and _same_surely(entries[j].message, m) for m in _until_user(tail, i + 1))
+            if self._absorb(j, tail[i], after_match=(matched or j == 0) and not told_later):
                 i, j, matched = i + 1, j + 1, True
+                continue
+            several = self._several(j, tail[i])
+            if several is not None:
+                i, j, matched = i + 1, several, True
                 continue
             moved = self._resynced(tail, i, j)
             if moved is None:
@@ -144,6 +150,22 @@ class Thread:
         later = {c.id for e in self.entries[j + 1 :] for c in e.message.tool_calls if c.id}
         return replace(message, parts=tuple(p for p in message.parts if not (type(p) is ToolCall and p.id in later)))
 
+    def _several(self, j: int, message: Message) -> int | None:
+        """Where the history has several of our answers as one text (it keeps no results between them): the index behind the last of them."""
+        if message.role != "assistant" or message.text is None or message.tool_calls:
+            return None
+        wanted, told = squeezed(message.text), ""
+        for index in range(j, min(j + _WINDOW, len(self.entries))):
+            known = self.entries[index].message
+            if known.role == "user":
+                return None
+            told = f"{told} {squeezed(known.text)}".strip() if known.role == "assistant" else told
+            if told == wanted:
+                return index + 1
+            if not wanted.startswith(told):
+                return None
+        return None
+
     def _place_result(self, message: Message, step: Step) -> int | None:
         """Put a result that the history tells behind the answer with its call, where it is not known yet; its index, None where it has no place."""
         result = message.tool_result
@@ -176,8 +198,19 @@ class Thread:
                 return i, j + skip
         for skip in range(1, min(_WINDOW, len(tail) - i)):
             if _same_surely(entries[j].message, tail[i + skip]):
-                return i + skip, j
+                return i + skip, j + self._take_steps(tail[i : i + skip], j)
         return None
+
+    def _take_steps(self, told: list[Message], j: int) -> int:
+        """Put in what a history knows of a run that its own spans do not show: calls and results before an answer of ours. How many."""
+        known = {c.id for e in self.entries for c in e.message.tool_calls if c.id}
+        if not all(m.role == "tool" or (m.tool_calls and not any(c.id in known for c in m.tool_calls)) for m in told):
+            return 0
+        if not any(m.tool_calls for m in told):
+            return 0
+        at = self.entries[j]
+        self.entries[j:j] = [Entry(message=m, time_ns=at.time_ns, trace_id=at.trace_id) for m in told]
+        return len(told)
 
     def _append_after_break(self, tail: list[Message], i: int, j: int, matched: bool, step: Step) -> int:
         """Nothing lines up any more: what stands behind the last message that we know is new."""
@@ -272,6 +305,14 @@ def without_repeated_results(messages: list[Message]) -> list[Message]:
             round_ids.add(call_id)
         out.append(message)
     return out
+
+
+def _until_user(messages: list[Message], start: int) -> Iterator[Message]:
+    """The messages from `start` on, up to the user's next word."""
+    for message in messages[start:]:
+        if message.role == "user":
+            return
+        yield message
 
 
 def is_quoted(message: Message) -> bool:

@@ -40,7 +40,8 @@ def join_tools(entries: list[Entry], runs: Sequence[Step]) -> tuple[list[Entry],
         _name_result(slot)
     if not entries:  # nothing was said that can be read: runs alone are no messages, they stay in `tool_runs`
         return entries, [_silent_slot(run) for run in loose if run.kind is StepKind.TOOL]
-    slots += [_insert(entries, run) for run in loose if run.kind is StepKind.TOOL]
+    done = [s.run for s in slots if s.run is not None]
+    slots += [_insert(entries, run) for run in loose if run.kind is StepKind.TOOL and not any(_is_inside(run, d) for d in done)]
     return _ordered(entries, slots), slots
 
 
@@ -87,6 +88,12 @@ def _claim(slots: list[CallSlot], runs: Sequence[Step]) -> list[Step]:
         else:
             slot.run = run
     return [run for run in unnamed if not _claim_by_name(by_name.get((run.tool_name or "").lower(), ()), run)]
+
+
+def _is_inside(run: Step, other: Step) -> bool:
+    """Whether a run is a second recording of another: the same tool, inside the same moments (an MCP server's span beside its client's)."""
+    named = (run.tool_name or "").lower() == (other.tool_name or "").lower()
+    return named and other.start_ns - _ROUNDING_NS <= run.start_ns and run.end_ns <= other.end_ns + _ROUNDING_NS
 
 
 def _claim_by_name(candidates: Sequence[CallSlot], run: Step) -> bool:

@@ -117,8 +117,19 @@ def _set_conversation_ids(trace: Trace, id_keys: Sequence[str]) -> None:
     todo: list[tuple[Node, str | None]] = [(r, None) for r in trace.roots]
     while todo:
         node, inherited = todo.pop()
-        node.conversation_id = own.get(node.step.ref.span_id, inherited) or trace.conversation_id
-        todo.extend((c, own.get(node.step.ref.span_id, inherited)) for c in node.children)
+        node.conversation_id = own.get(node.step.ref.span_id, inherited)
+        todo.extend((c, node.conversation_id) for c in node.children)
+    several = len(set(own.values())) > 1
+    for node in trace.nodes:
+        if node.conversation_id is None:
+            node.conversation_id = (_id_at(node, carriers, own) if several else None) or trace.conversation_id
+
+
+def _id_at(node: Node, carriers: list[Node], own: dict[str, str]) -> str | None:
+    """The one conversation whose spans were open while this one ran (a server's span beside the client's)."""
+    step = node.step
+    around = {own[c.step.ref.span_id] for c in carriers if c.step.start_ns <= step.start_ns and step.end_ns <= c.step.end_ns}
+    return around.pop() if len(around) == 1 else None
 
 
 def set_scopes(trace: Trace) -> None:

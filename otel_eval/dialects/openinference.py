@@ -209,6 +209,8 @@ def _flat(item: Any) -> Any:
         inner["role"], inner["contents"] = "tool", [{"type": "tool_result", **r} for r in map(value_from_text, item["function"]) if isinstance(r, dict)]
     out = {k: v for k, v in inner.items() if k not in ("contents", "tool_calls", "function_call_name", "function_call_arguments_json")}
     out.setdefault("role", None)
+    if isinstance(out.get("content"), list):  # message.content.0 of the Claude Agent SDK's instrumentor
+        out["content"] = [{"type": "text", "text": c} if isinstance(c, str) else c for c in out["content"]]
     blocks = [_block(b) for b in inner.get("contents") or ()]
     if blocks:
         texts = any(isinstance(b, dict) and b.get("text") for b in blocks)
