@@ -25,9 +25,10 @@ from otel_eval.errors import JudgeError
 from otel_eval.judges.base import CERTAINTY, REASON, VERDICT, Blocks, Form, Question, Reply, Sentence
 from otel_eval.judges.breaker import BreakerJudge
 from otel_eval.judges.habits import Habits, Rung
-from otel_eval.judges.openai import OpenAIJudge, OpenAISettings, prompt_bytes
+from otel_eval.judges.openai import OpenAIJudge, prompt_bytes
 from otel_eval.judges.repair import RepairJudge
 from otel_eval.judges.retry import RetryJudge
+from otel_eval.judges.settings import JudgeSettings
 from otel_eval.metrics.agent_goal_accuracy import goal_form
 from otel_eval.metrics.topic_adherence import topic_form
 from tests.fakes.injection import injection_problems
@@ -108,7 +109,7 @@ def _model(case: Case, server: JudgeServer) -> OpenAIJudge:
     estimated = case["given"].get("estimated_prompt_tokens")
     if estimated:
         habits.bytes_per_token = prompt_bytes(_question(case)) / estimated
-    return OpenAIJudge(OpenAISettings(model="judge-model", base_url=server.url, api_key="sk-case", format=rung), habits=habits)
+    return OpenAIJudge(JudgeSettings(model="judge-model", base_url=server.url, api_key="sk-case", format=rung), habits=habits)
 
 
 def _question(case: Case) -> Question:

@@ -4,8 +4,10 @@ A metric makes a `Question` and calls `Judge.ask`. Everything that makes judging
 is a judge that holds a judge, so a metric never sees it.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from typing import Any, Protocol, runtime_checkable
 
 from otel_eval.errors import JudgeError
@@ -23,6 +25,7 @@ from otel_eval.judges.form import (
     Sentence,
     Sentences,
     Words,
+    schema_from_form,
 )
 from otel_eval.model import Conversation, JudgeUse
 
@@ -45,6 +48,7 @@ __all__ = [
     "Words",
     "answer_from_value",
     "estimated_tokens",
+    "question_key",
     "use_sum",
 ]
 
@@ -141,3 +145,16 @@ def estimated_tokens(text: str) -> int:
     """
     size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     return -(-size // 3)
+
+
+def question_key(question: Question) -> str:
+    """The same for questions that must have the same answer, whatever their nonce and deadline."""
+    record = question.record.replace(question.nonce, "#") if question.nonce else question.record
+    ask = question.ask.replace(question.nonce, "#") if question.nonce else question.ask
+    schema = json.dumps(schema_from_form(question.form), sort_keys=True)
+    parts = (question.name, question.preamble, record, ask, schema, str(question.output_tokens), str(question.repair), str(question.sample))
+    digest = sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.hexdigest()

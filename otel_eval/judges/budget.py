@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from otel_eval.errors import JudgeError
 from otel_eval.judges.base import Judge, Question, Reply
-from otel_eval.judges.ledger import Amount, Ledger, Limits
-from otel_eval.judges.prices import Price
+from otel_eval.judges.ledger import Amount, Ledger
+from otel_eval.judges.settings import Limits, Price
 from otel_eval.judges.wrap import use_of
 from otel_eval.model import JudgeUse
 

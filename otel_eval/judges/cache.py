@@ -1,40 +1,25 @@
 """Remembers verdicts: the same question to the same judge is not paid for twice.
 
 A key is everything that matters: model, sampling, preamble, record (without its nonce), question, form, sample. Kept are answers, and the
-two failures that come again for the same text: filtered and refused. Questions asked at the same time are asked once.
+two failures that come again for the same text: filtered and refused.
 """
 
-import asyncio
 import json
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
 from otel_eval.errors import JudgeError
-from otel_eval.judges.base import Judge, Question, Reply
-from otel_eval.judges.form import schema_from_form
+from otel_eval.judges.base import Judge, Question, Reply, question_key
 from otel_eval.model import JudgeUse
 
 _KEPT_FAILURES = frozenset({"judge_filtered", "judge_refused"})
 _TTL_S = 30 * 86_400.0
-
-
-def question_key(question: Question) -> str:
-    """The same for questions that must have the same answer, whatever their nonce and deadline."""
-    record = question.record.replace(question.nonce, "#") if question.nonce else question.record
-    ask = question.ask.replace(question.nonce, "#") if question.nonce else question.ask
-    schema = json.dumps(schema_from_form(question.form), sort_keys=True)
-    parts = (question.name, question.preamble, record, ask, schema, str(question.output_tokens), str(question.repair), str(question.sample))
-    digest = sha256()
-    for part in parts:
-        data = part.encode("utf-8", "surrogatepass")
-        digest.update(len(data).to_bytes(8, "big") + data)
-    return digest.hexdigest()
 
 
 class Store(Protocol):
@@ -117,35 +102,3 @@ def _reply_from_text(text: str) -> Reply:
         confidence_source=kept["source"],
         notes=kept["notes"],
     )
-
-
-@dataclass(slots=True, kw_only=True)
-class OnceJudge:
-    """A judge that is asked each question once: metrics that share a question share its answer, and its failure.
-
-    For the questions of one conversation; it forgets nothing as long as it lives. The first asker carries the cost.
-    """
-
-    judge: Judge
-    _asked: dict[str, asyncio.Task[Reply]] = field(default_factory=dict)
-
-    async def ask(self, question: Question) -> Reply:
-        key = question_key(question)
-        first = key not in self._asked
-        if first:
-            self._asked[key] = asyncio.ensure_future(self.judge.ask(question))
-        try:
-            reply = await asyncio.shield(self._asked[key])
-        except JudgeError as error:
-            if first:
-                raise
-            raise JudgeError(error.reason, str(error), retry_after_s=error.retry_after_s, limit_tokens=error.limit_tokens) from None
-        if first:
-            return reply
-        free = replace(reply.use, calls=0, cached=True, input_tokens=0, output_tokens=0, cost_usd=0.0)
-        return replace(reply, use=free)
-
-    def cancel(self) -> None:
-        """Stop what is still being asked: nobody waits for it any more."""
-        for task in self._asked.values():
-            task.cancel()

@@ -6,8 +6,7 @@ A share of what the cheap judge decided goes to the strong one all the same, as 
 from dataclasses import dataclass, field, replace
 
 from otel_eval.errors import JudgeError
-from otel_eval.judges.base import Judge, Question, Reply, use_sum
-from otel_eval.judges.cache import question_key
+from otel_eval.judges.base import Judge, Question, Reply, question_key, use_sum
 from otel_eval.judges.panel import decision
 from otel_eval.judges.wrap import use_of
 

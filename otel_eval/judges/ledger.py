@@ -12,20 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from otel_eval.judges.settings import Limits
+
 _MINUTE_S, _DAY_S = 60.0, 86_400.0
 _KEPT_S = 2 * _DAY_S
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What may be reserved and spent, in tokens and USD, in any minute, on any day (UTC) and in the whole run. None is no limit."""
-
-    minute_tokens: int | None = None
-    minute_usd: float | None = None
-    day_tokens: int | None = None
-    day_usd: float | None = None
-    run_tokens: int | None = None
-    run_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

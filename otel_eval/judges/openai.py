@@ -8,7 +8,6 @@ that the endpoint refused because of a field of ours; that is learnt once for ea
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import openai
@@ -16,10 +15,10 @@ import openai
 from otel_eval.errors import JudgeError
 from otel_eval.judges import faults
 from otel_eval.judges.base import Question, Reply
-from otel_eval.judges.habits import TOOL_NAME, Habits, Rung
+from otel_eval.judges.habits import TOOL_NAME, Habits
 from otel_eval.judges.logprobs import verdict_probability
-from otel_eval.judges.prices import Price
 from otel_eval.judges.reply import CONFLICT, REFUSED, answer_from_text, is_refusal, repeats_record
+from otel_eval.judges.settings import JudgeSettings
 from otel_eval.model import JudgeUse
 
 _MOST_LESSONS: Final = 12  # requests of one ask that only taught us a field: more fields than that we do not send
@@ -34,33 +33,10 @@ REPAIR_SENTENCES: Final[Mapping[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenAISettings:
-    """Where the judge is and how it is asked. None leaves a field out of the request."""
-
-    model: str
-    base_url: str | None = None
-    api_key: str = field(default="unused", repr=False)
-    organization: str | None = None
-    project: str | None = None
-    format: Rung = "schema"
-    bounds: bool = False
-    """Whether to send limits of length and count in the schema: small models need them, some endpoints refuse them."""
-    temperature: float | None = 0.0
-    seed: int | None = None
-    reasoning_effort: str | None = None
-    logprobs: bool = False
-    call_timeout_s: float = 60.0
-    trust_env: bool = False
-    """Whether proxies from the environment are used."""
-    price: Price | None = None
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-
-
 class OpenAIJudge:
     """Asks a model. `close` when done; the habits learnt are kept as long as the judge lives."""
 
-    def __init__(self, settings: OpenAISettings, *, habits: Habits | None = None) -> None:
+    def __init__(self, settings: JudgeSettings, *, habits: Habits | None = None) -> None:
         self._settings = settings
         self._client = openai.AsyncOpenAI(
             api_key=settings.api_key or "unused",
@@ -239,7 +215,7 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _headers(settings: OpenAISettings) -> dict[str, Any]:
+def _headers(settings: JudgeSettings) -> dict[str, Any]:
     """Organisation and project only where configured: the SDK would take them from the environment and send them to any endpoint."""
     return {
         "OpenAI-Organization": settings.organization or openai.Omit(),

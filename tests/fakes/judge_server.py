@@ -1,7 +1,7 @@
 """A judge's endpoint on loopback that speaks the wire and misbehaves as told.
 
     async with JudgeServer([{"status": 429, "headers": {"Retry-After": "2"}, "json": {…}}, verdict({...})]) as server:
-        judge = OpenAIJudge(OpenAISettings(model="m", base_url=server.url))
+        judge = OpenAIJudge(JudgeSettings(model="m", base_url=server.url))
 
 Each request gets the next reply; the last one repeats. A reply has `status`, `headers` and `json` or `text`; `delay_s` waits before the
 first byte, `trickle_s` sends the body slowly, `hang` never answers, `reset` breaks off (`after` bytes of the body), `function` makes the

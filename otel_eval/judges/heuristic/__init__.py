@@ -1,11 +1,10 @@
 """The embedded judge: rules instead of a model. Deterministic, without network, and honest about what it cannot tell.
 
 It reads the structured conversation, never the prompt, so no text in a conversation can speak to it. It knows seven languages and says
-`cannot_tell` in any other. Its agreement with real outcomes is printed by `benchmarks/heuristic_judge.py`; see `CARD`.
+`cannot_tell` in any other. Its agreement with real outcomes stands on its card (`judges.BUILTIN`).
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from otel_eval.errors import JudgeError
@@ -14,6 +13,7 @@ from otel_eval.judges.heuristic.goal import comparison, goal_table, inferred_goa
 from otel_eval.judges.heuristic.language import language_of
 from otel_eval.judges.heuristic.phrases import LANGUAGES, Phrases, phrases_of
 from otel_eval.judges.heuristic.topics import topic_table
+from otel_eval.judges.settings import JudgeSettings
 from otel_eval.model import Conversation, JudgeUse
 
 VERSION = "heuristic-1"
@@ -27,9 +27,11 @@ _ANSWERS: Mapping[str, Callable[[Conversation, Phrases, Mapping[str, Any]], dict
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class HeuristicJudge:
     """Answers questions on goals and topics by rules; any other question, and any other language, with `cannot_tell`."""
+
+    def __init__(self, settings: JudgeSettings | None = None) -> None:
+        """There is nothing to set."""
 
     async def ask(self, question: Question) -> Reply:
         use = JudgeUse(kind="heuristic", model=VERSION, prompt=question.prompt, prompt_hash=question.prompt_hash)
