@@ -33,15 +33,14 @@ def join_tools(entries: list[Entry], runs: Sequence[Step]) -> tuple[list[Entry],
     calls' order, whenever they came.
     """
     slots = call_slots(entries)
-    loose = _claim(slots, runs)
+    loose = _claim(slots, _once(runs))
     for slot in slots:
         if slot.run is not None:
             _learn(slot, slot.run)
         _name_result(slot)
     if not entries:  # nothing was said that can be read: runs alone are no messages, they stay in `tool_runs`
         return entries, [_silent_slot(run) for run in loose if run.kind is StepKind.TOOL]
-    done = [s.run for s in slots if s.run is not None]
-    slots += [_insert(entries, run) for run in loose if run.kind is StepKind.TOOL and not any(_is_inside(run, d) for d in done)]
+    slots += [_insert(entries, run) for run in loose if run.kind is StepKind.TOOL]
     return _ordered(entries, slots), slots
 
 
@@ -90,10 +89,23 @@ def _claim(slots: list[CallSlot], runs: Sequence[Step]) -> list[Step]:
     return [run for run in unnamed if not _claim_by_name(by_name.get((run.tool_name or "").lower(), ()), run)]
 
 
-def _is_inside(run: Step, other: Step) -> bool:
-    """Whether a run is a second recording of another: the same tool, inside the same moments (an MCP server's span beside its client's)."""
-    named = (run.tool_name or "").lower() == (other.tool_name or "").lower()
-    return named and other.start_ns - _ROUNDING_NS <= run.start_ns and run.end_ns <= other.end_ns + _ROUNDING_NS
+def _once(runs: Sequence[Step]) -> list[Step]:
+    """Without second recordings: the same tool under another parent, inside the same moments, with equal arguments and no id of its own (an MCP
+    server's span beside its client's)."""
+    kept: list[Step] = []
+    for run in runs:
+        if run.tool_call_id is not None or not any(_is_second(run, k) for k in kept[-8:]):
+            kept.append(run)
+    return kept
+
+
+def _is_second(run: Step, other: Step) -> bool:
+    if (run.tool_name or "").lower() != (other.tool_name or "").lower() or run.parent_span_id == other.parent_span_id:
+        return False
+    if not (other.start_ns - _ROUNDING_NS <= run.start_ns and run.end_ns <= other.end_ns + _ROUNDING_NS):
+        return False
+    ours, theirs = run.content.tool_call, other.content.tool_call
+    return ours is None or theirs is None or ours.arguments is None or theirs.arguments is None or ours.arguments == theirs.arguments
 
 
 def _claim_by_name(candidates: Sequence[CallSlot], run: Step) -> bool:
