@@ -2,7 +2,7 @@
 
 The rules of the shared conformance tool, in our own words:
 
-- consecutive assistant messages count as one; null and "" are the same content; white space around it does not matter, nor inside an answer;
+- consecutive assistant messages count as one; null and "" are the same content; white space around it (in answers: any) does not matter;
 - of system messages only the first is compared: one text must contain the other;
 - tool calls: the same in order, name, and arguments as JSON; a result is equal as JSON where both sides are JSON, else as text;
 - ids are the expected ones; `is_error` is true exactly where expected;
