@@ -24,6 +24,7 @@ MAX_ITEM_BYTES = 64 * 1024 * 1024
 """OTLP's recommended limit of one request, unpacked."""
 
 STDIN = "-"
+_EXPECTED = "OTLP traces or logs, an export of traces, or conversations in JSON"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -77,8 +78,8 @@ def read_paths(
 ) -> Iterator[Record]:
     """The records of files, folders (recursive, by name, without hidden files) and `-`, in that order, read as they are asked for.
 
-    A record is a `Batch` of one request, line or file, or a dict with `messages`: a conversation in JSON, left as it is. Never raises on
-    input: what could not be read is in `report`.
+    A record is a `Batch` of one request, line or file, or a dict: a conversation in JSON, left as it is. Never raises on input: what could
+    not be read is in `report`.
     """
     report = ReadReport() if report is None else report
     for path in paths:
@@ -95,7 +96,7 @@ def _read_folder(folder: Path, report: ReadReport, max_item_bytes: int) -> Itera
     for path in _files_in(folder):
         yield from _read_file(path, report, max_item_bytes, optional=True)
     if report.files == files_before:
-        report.errors.append(InputError(f"'{folder}' holds no file that can be read: expected OTLP traces or logs, or an export of traces"))
+        report.errors.append(InputError(f"'{folder}' holds no file that can be read: expected {_EXPECTED}"))
 
 
 def _files_in(folder: Path) -> Iterator[Path]:
@@ -146,7 +147,7 @@ def _read_one(name: str, stream: BinaryIO | None, report: ReadReport, max_item_b
 
 def _unknown(name: str, tally: Tally) -> str:
     faults = ", ".join(sorted(tally.rejected)) or "no item"
-    return f"'{name}' holds nothing that can be read ({faults}): expected OTLP traces or logs, or an export of traces in JSON"
+    return f"'{name}' holds nothing that can be read ({faults}): expected {_EXPECTED}"
 
 
 def _records(stream: BinaryIO, name: str, tally: Tally, max_bytes: int) -> Iterator[Record]:

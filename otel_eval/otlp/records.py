@@ -25,6 +25,8 @@ METRICS = Batch(notes={"metrics_skipped": 1})
 
 _REQUEST_KEYS = frozenset({"resourceSpans", "resourceLogs", "resource_spans", "resource_logs"})
 _METRICS_KEYS = frozenset({"resourceMetrics", "resource_metrics"})
+_CONVERSATION_KEYS = ("messages", "user_input", "conversation", "eval_cases", "evalCases")
+"""Members whose list tells a conversation in JSON, or a set of them; they are read in the room `exchange`."""
 
 
 def batch_from_protobuf(body: bytes, signal: Signal) -> Batch:
@@ -98,7 +100,7 @@ def _record_from_object(data: dict[str, Any]) -> Record | None:
         return batch_from_object(request)
     if not _METRICS_KEYS.isdisjoint(data):
         return METRICS
-    if isinstance(data.get("messages"), list) and "spans" not in data:
+    if "spans" not in data and any(isinstance(data.get(key), list) for key in _CONVERSATION_KEYS):
         return data
     return None
 
