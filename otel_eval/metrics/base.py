@@ -82,6 +82,10 @@ class MetricInput:
     record_tokens: int = 24_000
     """Estimated tokens that the rendered conversation may take in a judge's prompt."""
 
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What was worked out about a conversation, beside that conversation. An input made from this one by `dataclasses.replace` has the same
+    memo, so that a dozen metrics join calls with results only once; it is not for telling one metric about another."""
+
     @property
     def messages(self) -> tuple[Message, ...]:
         """The messages to judge: the turn's, else all."""

@@ -51,15 +51,23 @@ def arguments_of(call: ToolCall) -> Mapping[str, Any] | None:
 
 def made_calls(given: MetricInput) -> tuple[MadeCall, ...]:
     """All calls of the judged messages in order, joined with their results: by call id, else by order within the same step."""
+    conversation, made = given.memo.get((made_calls, given.turn), (None, ()))
+    if conversation is not given.conversation:
+        made = _made_calls(given)
+        given.memo[made_calls, given.turn] = given.conversation, made
+    found: tuple[MadeCall, ...] = made
+    return found
+
+
+def _made_calls(given: MetricInput) -> tuple[MadeCall, ...]:
     messages = given.messages
     broken = {run.call_id for run in given.conversation.tool_runs if run.call_id and run.is_error}
     by_id = {r.call_id: r for m in messages if (r := m.tool_result) and r.call_id}
     made: list[MadeCall] = []
     for index, message in enumerate(messages):
-        if not message.tool_calls:
-            continue
-        loose = _results_after(messages, index)
-        for call in message.tool_calls:
+        calls = message.tool_calls
+        loose = _results_after(messages, index) if calls else []
+        for call in calls:
             result = by_id.get(call.id) if call.id else None
             if result is None:
                 result = loose.pop(0) if loose else None

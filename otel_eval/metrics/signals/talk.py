@@ -71,7 +71,7 @@ def _words_hidden(given: MetricInput, messages: Sequence[Message]) -> bool:
 def _pieces(text: str) -> frozenset[str]:
     """All runs of three letters or digits, of two in East Asian scripts; none for a message too short to tell."""
     letters = "".join(_letters(text[:LONGEST_CHARS]))
-    wide = sum(unicodedata.east_asian_width(c) == "W" for c in letters)
+    wide = 0 if letters.isascii() else sum(unicodedata.east_asian_width(c) == "W" for c in letters)
     if len(letters) + wide < SHORTEST_CHARS:  # a wide character says as much as two
         return frozenset()
     size = 2 if wide * 2 > len(letters) else 3

@@ -1,7 +1,12 @@
 """Signals of the tool calls."""
 
+import asyncio
+from dataclasses import replace
+
 import pytest
 
+from otel_eval.metrics import builtin_metric
+from otel_eval.metrics.base import MetricInput
 from otel_eval.model import Conversation, Score, Skipped, SkipReason, SpanRef, ToolCall, ToolRun
 from tests.fakes.conversations import calls, conversation, outcome_of, result, says, user, value_of
 
@@ -127,3 +132,11 @@ def test_longest_tool_run_and_count() -> None:
 def test_empty_results(text: str, value: float) -> None:
     """An empty result gave nothing and is no error; 0 and false are answers."""
     assert value_of("empty_results", steps(("a", 1, text))) == value
+
+
+def test_what_was_worked_out_belongs_to_its_conversation() -> None:
+    """An input made from another one by `replace` never takes over what was found in the other's conversation."""
+    metric, first = builtin_metric("tool_call_count"), MetricInput(conversation=steps(("a", 1, "ok")))
+    second = replace(first, conversation=steps(("a", 1, "ok"), ("b", 1, "ok")))
+    counts = [asyncio.run(metric.score(given)) for given in (first, second, first)]
+    assert [count.value for count in counts if isinstance(count, Score)] == [1.0, 2.0, 1.0]
