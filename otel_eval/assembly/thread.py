@@ -171,7 +171,8 @@ class Thread:
         result = message.tool_result
         if result is None or not result.call_id:
             return None
-        for index, entry in enumerate(self.entries):
+        for index in range(len(self.entries) - 1, max(len(self.entries) - _WINDOW, 0) - 1, -1):
+            entry = self.entries[index]
             known = entry.message.tool_result
             if known is not None and known.call_id == result.call_id:
                 return None

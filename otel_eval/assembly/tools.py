@@ -6,25 +6,12 @@ Call ids are scoped to their message: some producers repeat them every turn. A r
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from otel_eval.assembly.claims import CallSlot, claim
 from otel_eval.assembly.thread import Entry
 from otel_eval.model import Message, Step, StepKind, ToolCall, ToolResult
 from otel_eval.model.freeze import constructor_of
-
-_ROUNDING_NS = 2_000_000  # JavaScript SDKs round span starts to milliseconds
-
-
-@dataclass(slots=True, eq=False)
-class CallSlot:
-    """A tool call of the thread, its result if it is known, and the tool run that answers to it."""
-
-    entry: Entry
-    index: int
-    call: ToolCall
-    result: Entry | None = None
-    run: Step | None = None
-
 
 def join_tools(entries: list[Entry], runs: Sequence[Step]) -> tuple[list[Entry], list[CallSlot]]:
     """The entries with calls, results and runs joined, and the slots. Runs in order of time.
@@ -33,7 +20,7 @@ def join_tools(entries: list[Entry], runs: Sequence[Step]) -> tuple[list[Entry],
     calls' order, whenever they came.
     """
     slots = call_slots(entries)
-    loose = _claim(slots, _once(runs))
+    loose = claim(slots, runs)
     for slot in slots:
         if slot.run is not None:
             _learn(slot, slot.run)
@@ -68,73 +55,6 @@ def _slot_of_result(waiting: list[CallSlot], result: ToolResult) -> CallSlot | N
         return by_id
     by_name = next((s for s in free if result.name and s.call.name == result.name), None)
     return by_name or next((s for s in free if not result.name or not s.call.name), None)
-
-
-def _claim(slots: list[CallSlot], runs: Sequence[Step]) -> list[Step]:
-    """Give each run its slot; the runs left without one."""
-    by_id: dict[str, list[CallSlot]] = defaultdict(list)
-    by_name: dict[str, list[CallSlot]] = defaultdict(list)
-    for slot in slots:
-        if slot.call.id:
-            by_id[slot.call.id].append(slot)
-        if slot.call.name:
-            by_name[slot.call.name.lower()].append(slot)
-    unnamed: list[Step] = []
-    for run in runs:  # ids first: a run without id must not take the call of one that has it
-        slot = _latest_before(by_id.get(run.tool_call_id or "", ()), run)
-        if slot is None:
-            unnamed.append(run)
-        else:
-            slot.run = run
-    return [run for run in unnamed if not _claim_by_name(by_name.get((run.tool_name or "").lower(), ()), run)]
-
-
-def _once(runs: Sequence[Step]) -> list[Step]:
-    """Without second recordings: the same tool under another parent, inside the same moments, with equal arguments and no id of its own (an MCP
-    server's span beside its client's)."""
-    kept: list[Step] = []
-    for run in runs:
-        if run.tool_call_id is not None or not any(_is_second(run, k) for k in kept[-8:]):
-            kept.append(run)
-    return kept
-
-
-def _is_second(run: Step, other: Step) -> bool:
-    if (run.tool_name or "").lower() != (other.tool_name or "").lower() or run.parent_span_id == other.parent_span_id:
-        return False
-    if not (other.start_ns - _ROUNDING_NS <= run.start_ns and run.end_ns <= other.end_ns + _ROUNDING_NS):
-        return False
-    ours, theirs = run.content.tool_call, other.content.tool_call
-    return ours is None or theirs is None or ours.arguments is None or theirs.arguments is None or ours.arguments == theirs.arguments
-
-
-def _claim_by_name(candidates: Sequence[CallSlot], run: Step) -> bool:
-    made = run.content.tool_call
-    free = [s for s in candidates if s.run is None]
-    if made is not None and made.arguments is not None:
-        equal = [s for s in free if s.call.arguments == made.arguments]
-        free = equal or [s for s in free if s.call.arguments is None] or free
-    answered = run.content.tool_result
-    if answered is not None and answered.call_id:
-        free = [s for s in free if s.call.id == answered.call_id] or free
-    slot = _earliest_of_latest_message(free, run)
-    if slot is not None:
-        slot.run = run
-    return slot is not None
-
-
-def _latest_before(candidates: Sequence[CallSlot], run: Step) -> CallSlot | None:
-    return _earliest_of_latest_message([s for s in candidates if s.run is None], run)
-
-
-def _earliest_of_latest_message(free: list[CallSlot], run: Step) -> CallSlot | None:
-    """The first free call of the latest message that was asked for before the run began; else the first free call."""
-    if not free:
-        return None
-    before = [s for s in free if s.entry.time_ns <= run.start_ns + _ROUNDING_NS]
-    if not before:
-        return free[0]
-    return next(s for s in before if s.entry is before[-1].entry)
 
 
 def _learn(slot: CallSlot, run: Step) -> None:

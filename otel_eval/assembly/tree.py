@@ -52,14 +52,8 @@ class Trace:
     roots: list[Node]
     gaps: list[Gap]
     conversation_id: str | None = None
-
-    @property
-    def start_ns(self) -> int:
-        return self.nodes[0].step.start_ns if self.nodes else 0
-
-    @property
-    def end_ns(self) -> int:
-        return max((n.step.end_ns for n in self.nodes), default=0)
+    start_ns: int = 0
+    end_ns: int = 0
 
 
 def trace_from_steps(trace_id: str, steps: Sequence[Step], id_keys: Sequence[str]) -> Trace:
@@ -83,6 +77,8 @@ def trace_from_steps(trace_id: str, steps: Sequence[Step], id_keys: Sequence[str
     roots = [n for n in nodes if n.parent is None]
     _set_depths(roots)
     trace = Trace(id=trace_id, nodes=nodes, roots=roots, gaps=gaps)
+    trace.start_ns = nodes[0].step.start_ns if nodes else 0
+    trace.end_ns = max((n.step.end_ns for n in nodes), default=0)
     _set_conversation_ids(trace, id_keys)
     return trace
 

@@ -21,13 +21,16 @@ def without_twins(traces: list[Trace]) -> list[Trace]:
         return traces
     dropped: set[str] = set()
     by_id: dict[str, list[Trace]] = defaultdict(list)
+    by_gist: dict[str, list[tuple[Trace, Step]]] = defaultdict(list)
+    several = len({s.dialects for t in traces for s in _calls(t)}) > 1
     for trace in traces:
         for step in _calls(trace):
             if step.response_id:
                 by_id[step.response_id].append(trace)
-    everything = [(t, s) for t in traces for s in _calls(t)] if any(not s.response_id for t in suspects for s in _calls(t)) else []
+            if several and step.content.output:
+                by_gist[_gist(step)].append((trace, step))
     for trace in suspects:
-        if all(_stands_elsewhere(trace, step, by_id, everything, dropped) for step in _calls(trace)):
+        if all(_stands_elsewhere(trace, step, by_id, by_gist, dropped) for step in _calls(trace)):
             dropped.add(trace.id)
     return [t for t in traces if t.id not in dropped]
 
@@ -46,13 +49,14 @@ def _calls(trace: Trace) -> list[Step]:
 
 
 def _stands_elsewhere(
-    trace: Trace, step: Step, by_id: dict[str, list[Trace]], everything: list[tuple[Trace, Step]], dropped: set[str]
+    trace: Trace, step: Step, by_id: dict[str, list[Trace]], by_gist: dict[str, list[tuple[Trace, Step]]], dropped: set[str]
 ) -> bool:
     if step.response_id:
         return any(o is not trace and o.id not in dropped and _is_better(o, trace) for o in by_id[step.response_id])
-    return any(
-        o is not trace and o.id not in dropped and _is_better(o, trace) and _same_call(other, step) for o, other in everything
-    )
+    if not step.content.output:
+        return False
+    alike = by_gist.get(_gist(step), ())
+    return any(o is not trace and o.id not in dropped and _same_call(other, step) and _is_better(o, trace) for o, other in alike)
 
 
 def _is_better(other: Trace, trace: Trace) -> bool:
@@ -63,10 +67,10 @@ def _is_better(other: Trace, trace: Trace) -> bool:
 
 
 def _same_call(a: Step, b: Step) -> bool:
-    if not a.content.output or not b.content.output or a.dialects == b.dialects:
+    if a.dialects == b.dialects:
         return False
     inside = a.start_ns - _SLACK_NS <= b.start_ns and b.end_ns <= a.end_ns + _SLACK_NS
-    return inside and _gist(a) == _gist(b) and same_last_input(a, b)
+    return inside and same_last_input(a, b)
 
 
 def _gist(step: Step) -> str:
