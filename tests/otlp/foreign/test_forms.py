@@ -12,7 +12,8 @@ from otel_eval.otlp.records import records_from_value
 from otel_eval.otlp.tally import Tally
 from tests.fakes.wire import shared
 
-WITHOUT_SPANS = ("chatml.json", "capture-results.json", "eval_set_helm.json", "evalset_k8s_2026-02-20.json")
+WITHOUT_SPANS = ("chatml.json", "capture-results.json")
+CONVERSATIONS = ("eval_set_helm.json", "evalset_k8s_2026-02-20.json")
 
 
 def test_bare_attributes_are_a_span() -> None:
@@ -31,12 +32,14 @@ def test_forms_have_different_names() -> None:
 
 
 def test_every_real_file_with_spans_is_read() -> None:
-    """Each JSON file of the trace collection that holds spans gives spans with nothing rejected; the others are told as unknown."""
+    """Each JSON file of the trace collection that holds spans gives all of them; sets of cases are conversations, the others are unknown."""
     for path in sorted(shared("data/otel_traces").rglob("*.json")):
         report = ReadReport()
         spans = [span for record in read_paths([path], report=report) if isinstance(record, Batch) for span in record.spans]
         if path.name.endswith(WITHOUT_SPANS):
             assert (spans, len(report.errors)) == ([], 1), path
+        elif path.name.endswith(CONVERSATIONS):
+            assert (spans, report.items, report.errors) == ([], {"conversation": 1}, []), path
         else:
             assert spans, path
             assert (report.rejected, report.errors) == ({}, []), path
