@@ -32,7 +32,7 @@ def test_forms_have_different_names() -> None:
 
 
 def test_every_real_file_with_spans_is_read() -> None:
-    """Each JSON file of the trace collection that holds spans gives all of them; sets of cases are conversations, the others are unknown."""
+    """Each JSON file of the trace collection that holds spans gives them all; sets of cases are conversations, the others are unknown."""
     for path in sorted(shared("data/otel_traces").rglob("*.json")):
         report = ReadReport()
         spans = [span for record in read_paths([path], report=report) if isinstance(record, Batch) for span in record.spans]
