@@ -62,15 +62,13 @@ def made_calls(given: MetricInput) -> tuple[MadeCall, ...]:
 def _made_calls(given: MetricInput) -> tuple[MadeCall, ...]:
     messages = given.messages
     broken = {run.call_id for run in given.conversation.tool_runs if run.call_id and run.is_error}
-    by_id = {r.call_id: r for m in messages if (r := m.tool_result) and r.call_id}
+    named = _results_by_id(messages)
     made: list[MadeCall] = []
     for index, message in enumerate(messages):
         calls = message.tool_calls
         loose = _results_after(messages, index) if calls else []
         for call in calls:
-            result = by_id.get(call.id) if call.id else None
-            if result is None:
-                result = loose.pop(0) if loose else None
+            result = _named_result(named.get(call.id or "", []), index) or (loose.pop(0) if loose else None)
             failed = True if call.id in broken else result_failed(result) if result else None
             made.append(MadeCall(call=call, message=index, result=result, failed=failed))
     return tuple(made)
@@ -104,6 +102,22 @@ def arguments_missing(given: MetricInput, made: Sequence[MadeCall], tools: set[s
         detail = "arguments of tool calls were cut: raise OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT where the agent runs"
         return Skipped(reason=SkipReason.TRUNCATED, detail=detail)
     return None
+
+
+def _results_by_id(messages: Sequence[Message]) -> dict[str, list[tuple[int, ToolResult]]]:
+    """Each result that names its call, with the index of its message."""
+    named: dict[str, list[tuple[int, ToolResult]]] = {}
+    for index, message in enumerate(messages):
+        result = message.tool_result
+        if result is not None and result.call_id:
+            named.setdefault(result.call_id, []).append((index, result))
+    return named
+
+
+def _named_result(results: list[tuple[int, ToolResult]], index: int) -> ToolResult | None:
+    """Takes out the first result that follows the call's message: some agents use their ids again."""
+    place = next((place for place, (at, _) in enumerate(results) if at > index), None)
+    return None if place is None else results.pop(place)[1]
 
 
 def _results_after(messages: Sequence[Message], index: int) -> list[ToolResult]:

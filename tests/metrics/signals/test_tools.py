@@ -71,6 +71,14 @@ def test_results_go_to_their_calls() -> None:
     assert value_of("tool_error_rate", talk) == 0.5
 
 
+def test_call_ids_that_are_used_again() -> None:
+    """Where a call id comes twice, each call has the result that follows it."""
+    call = ToolCall(id="1", name="a", arguments={})
+    talk = conversation(user("x"), calls(call), result("Error: no", call_id="1"), calls(call), result("ok", call_id="1"))
+    assert value_of("tool_error_rate", talk) == 0.5
+    assert value_of("last_call_failed", talk) == 0.0
+
+
 def test_tool_error_rate() -> None:
     """One of four calls failed: 0.25, with the failed call as evidence."""
     outcome = outcome_of("tool_error_rate", steps(("a", 1, "ok"), ("a", 2, "Error: x"), ("a", 3, "ok"), ("a", 4, "ok")))
