@@ -51,9 +51,26 @@ class Scene:
         return self.said(self.passage.agents[-1]) if self.passage.agents else ""
 
     @property
-    def last_word(self) -> str:
+    def reaction(self) -> str:
         """What the user said last, when that was after the request."""
         return self.said(self.passage.users[-1]) if len(self.passage.users) > 1 else ""
+
+    @property
+    def is_reaction_telling(self) -> bool:
+        """Whether the user's last word says how it went: thanks, that it was all, or that it is not right."""
+        phrases = (self.phrases.thanks, self.phrases.settled, self.phrases.unsettled)
+        return any(p.search(self.reaction) for p in phrases)
+
+    @property
+    def agent_had_last_word(self) -> bool:
+        users, agents = self.passage.users, self.passage.agents
+        return bool(agents) and agents[-1] > users[-1]
+
+    @property
+    def works_after_last_answer(self) -> bool:
+        """Whether the last thing that happened is a tool call."""
+        calls, last = self.passage.calls, max(self.passage.agents[-1:] + self.passage.users[-1:])
+        return bool(calls) and calls[-1][0] > last and not _HANDS_OVER.search(calls[-1][1])
 
     @property
     def failed(self) -> list[tuple[int, str]]:
@@ -85,7 +102,7 @@ def _some_failed(scene: Scene) -> Iterator[Sign]:
     if open_failures:
         yield Sign(name="open_failure", weight=-4, sentence="a tool call failed and never went through", evidence=(open_failures[-1][0],))
     else:
-        yield Sign(name="repaired", weight=-2, sentence="a tool call had to be repeated after a failure", evidence=(scene.failed[-1][0],))
+        yield Sign(name="repaired", weight=-3, sentence="a tool call had to be repeated after a failure", evidence=(scene.failed[-1][0],))
 
 
 def _claims(scene: Scene) -> Iterator[Sign]:
@@ -101,7 +118,10 @@ def _claims(scene: Scene) -> Iterator[Sign]:
 def _answer(scene: Scene) -> Iterator[Sign]:
     if not scene.passage.agents:
         yield Sign(name="no_answer", weight=-3, sentence="the agent gave no answer", evidence=(scene.passage.request,))
-    elif not scene.last_word:  # else the user's reaction says more
+    elif scene.works_after_last_answer:
+        at = scene.passage.calls[-1][0]
+        yield Sign(name="broken_off", weight=-3, sentence="the agent called tools and gave no answer after them", evidence=(at,))
+    elif scene.agent_had_last_word and not scene.is_reaction_telling:
         yield from _last_answer(scene, scene.last_answer, scene.passage.agents[-1])
 
 
@@ -109,20 +129,21 @@ def _last_answer(scene: Scene, last: str, at: int) -> Iterator[Sign]:
     empty = len(last.encode("utf-8", "surrogatepass")) < _LONG_ANSWER_BYTES and not _NUMBER.search(last)
     grounded = _is_grounded(scene, last)
     if scene.phrases.waiting.search(last) and not grounded and (empty or not scene.succeeded):
-        yield Sign(name="left_waiting", weight=-3, sentence="the agent announced something and nothing followed", evidence=(at,))
-    elif scene.phrases.refusal.search(last) or _QUESTION.search(last):
+        yield Sign(name="left_waiting", weight=-2, sentence="the agent announced something and nothing followed", evidence=(at,))
+    elif scene.phrases.refusal.search(last) or _QUESTION.search(last) or _handed_over_at(scene) is not None:
         return
     elif grounded:
-        yield Sign(name="grounded", weight=2, sentence="the answer rests on a tool result", evidence=(scene.succeeded[-1][0], at))
+        yield Sign(name="grounded", weight=1, sentence="the answer rests on a tool result", evidence=(scene.succeeded[-1][0], at))
     elif not scene.passage.calls and not empty:
         yield Sign(name="answered", weight=1, sentence="the agent gave an answer with content", evidence=(at,))
 
 
 def _is_grounded(scene: Scene, answer: str) -> bool:
-    """Whether the answer shares a number, a long word or two shorter ones with results or arguments of calls that went through."""
-    if not scene.succeeded:
+    """Whether the answer shares a number, a long word or two shorter ones with a call that went through after the user's last word."""
+    fresh = [i for i, _ in scene.succeeded if i > scene.passage.users[-1]]
+    if not fresh:
         return False
-    shared = tokens_of(answer) & tokens_of(_touched(scene))
+    shared = tokens_of(answer) & tokens_of(_touched(scene, since=scene.passage.users[-1]))
     return len(shared) > 1 or any(len(t) >= _TELLING_WORD or any(c.isdigit() for c in t) for t in shared)
 
 
@@ -134,15 +155,13 @@ def tokens_of(text: str) -> set[str]:
 
 
 def _user(scene: Scene) -> Iterator[Sign]:
-    last, at = scene.last_word, scene.passage.users[-1]
-    if not last:
+    reaction, at = scene.reaction, scene.passage.users[-1]
+    if scene.phrases.unsettled.search(reaction):
+        yield Sign(name="unsettled", weight=-2, sentence="the user's last word is that it is not right yet", evidence=(at,))
         return
-    if scene.phrases.unsettled.search(last):
-        yield Sign(name="unsettled", weight=-3, sentence="the user's last word is that it is not right yet", evidence=(at,))
-        return
-    if scene.phrases.settled.search(last):
+    if scene.phrases.settled.search(reaction):
         yield Sign(name="settled", weight=1, sentence="the user said that this was all", evidence=(at,))
-    if scene.phrases.thanks.search(last):
+    if scene.phrases.thanks.search(reaction):
         yield Sign(name="thanks", weight=2, sentence="the user thanked at the end", evidence=(at,))
     if len(scene.passage.users) >= _MANY_TURNS:
         yield Sign(name="long", weight=-1, sentence="the user had to write many messages", evidence=(at,))
@@ -160,7 +179,7 @@ def _handover(scene: Scene) -> Iterator[Sign]:
     elif any(scene.phrases.wants_person.search(scene.said(i)) for i in scene.passage.users):
         yield Sign(name="handover_wanted", weight=2, sentence="the agent handed the matter over, as the user wished", evidence=(at,))
     else:
-        yield Sign(name="handover", weight=-3, sentence="the agent handed the matter over to somebody else", evidence=(at,))
+        yield Sign(name="handover", weight=-2, sentence="the agent handed the matter over to somebody else", evidence=(at,))
 
 
 def _handed_over_at(scene: Scene) -> int | None:
@@ -192,10 +211,11 @@ def _object(scene: Scene) -> Iterator[Sign]:
         yield Sign(name="other_object", weight=-3, sentence="no tool call or result is about what the user named", evidence=(at,))
 
 
-def _touched(scene: Scene) -> str:
+def _touched(scene: Scene, *, since: int = -1) -> str:
+    """Arguments of calls and contents of results after a message."""
     messages = scene.conversation.messages
-    arguments = [str(c.arguments or c.raw or "") for i, _ in scene.passage.calls for c in messages[i].tool_calls]
-    contents = [r.content or "" for i, _, _ in scene.passage.results if (r := messages[i].tool_result)]
+    arguments = [str(c.arguments or c.raw or "") for i, _ in scene.passage.calls if i > since for c in messages[i].tool_calls]
+    contents = [r.content or "" for i, _, _ in scene.passage.results if i > since and (r := messages[i].tool_result)]
     return "\n".join([*arguments, *contents])
 
 
