@@ -100,9 +100,13 @@ def _record_from_object(data: dict[str, Any]) -> Record | None:
         return batch_from_object(request)
     if not _METRICS_KEYS.isdisjoint(data):
         return METRICS
-    if "spans" not in data and any(isinstance(data.get(key), list) for key in _CONVERSATION_KEYS):
-        return data
-    return None
+    return data if _is_conversation(data) else None
+
+
+def _is_conversation(data: dict[str, Any]) -> bool:
+    """Whether an object is a conversation in JSON. Our own form has `spans` too, but names its schema."""
+    is_ours = str(data.get("schema", "")).startswith("otel-eval.")
+    return (is_ours or "spans" not in data) and any(isinstance(data.get(key), list) for key in _CONVERSATION_KEYS)
 
 
 def _request(data: dict[str, Any]) -> dict[str, Any] | None:

@@ -1,17 +1,22 @@
 """Bytes to conversations: files read, spans understood, traces assembled, and a report of what was met on the way."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from otel_eval.assembly import AssemblyReport, conversations_from_steps
 from otel_eval.dialects import BUILTIN, Dialect, Reader
 from otel_eval.errors import InputError
-from otel_eval.model import Batch, Conversation, Step, StepKind
+from otel_eval.exchange.records import conversations_from_record
+from otel_eval.model import Batch, Conversation, Span, Step, StepKind
 from otel_eval.otlp.files import ReadReport, read_paths
+from otel_eval.otlp.records import Record
 from otel_eval.service.evidence import Gathered
+from otel_eval.service.progress import Watch, unwatched
+
+_SENTENCES_KEPT = 3
 
 
 @dataclass(slots=True, kw_only=True)
@@ -25,6 +30,10 @@ class ConversionReport:
     repeated: int = 0
     conflicts: int = 0
     loose_logs: int = 0
+    unreadable: int = 0
+    """Conversations in JSON that are not as their form has it."""
+    faults: list[str] = field(default_factory=list)
+    """What is wrong with the first of them."""
     kinds: Counter[str] = field(default_factory=Counter)
     dialects: Counter[str] = field(default_factory=Counter)
     unknown_names: Counter[str] = field(default_factory=Counter)
@@ -39,6 +48,8 @@ class ConversionReport:
             lines.append(f"left out {self.assembly.duplicate_traces} traces that only repeat model calls of other traces")
         if self.loose_logs:
             lines.append(f"left out {self.loose_logs} log records without trace and span id")
+        if self.unreadable:
+            lines.append(f"left out {self.unreadable} conversations in JSON: {'; '.join(self.faults)}")
         return lines
 
     def print(self, stream: TextIO) -> None:
@@ -52,19 +63,70 @@ class Conversion:
     """The conversations of some input, and the report."""
 
     conversations: list[Conversation]
+    """Those read from spans, by start, then those given in JSON, in the order of the input."""
     report: ConversionReport
+    _records: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+
+    def beside(self, conversation: Conversation) -> Mapping[str, Any] | None:
+        """The object that a conversation given in JSON was read from: what else stands in it may be its reference."""
+        return self._records.get(id(conversation))
 
 
 def conversations_from_paths(
-    paths: Iterable[str | Path], *, join_by_history: bool = False, stdin: BinaryIO | None = None, dialects: Sequence[Dialect] = BUILTIN
+    paths: Iterable[str | Path],
+    *,
+    join_by_history: bool = False,
+    stdin: BinaryIO | None = None,
+    dialects: Sequence[Dialect] = BUILTIN,
+    watch: Watch = unwatched,
+    on_step: Callable[[Span, Step], None] | None = None,
 ) -> Conversion:
-    """The conversations of files, folders and standard input (`-`). InputError when none of the paths holds anything we know."""
+    """The conversations of files, folders and standard input (`-`), from spans and from JSON.
+
+    InputError, in one sentence, when none of the paths holds anything we know.
+    """
     report = ConversionReport()
-    batches = (r for r in read_paths(paths, stdin=stdin, report=report.reading) if isinstance(r, Batch))
-    conversion = conversations_from_batches(batches, join_by_history=join_by_history, dialects=dialects, report=report)
-    if report.reading.errors and not report.spans:
-        raise InputError("; ".join(str(e) for e in report.reading.errors))
-    return conversion
+    given = Conversion(conversations=[], report=report)
+    records = watch(read_paths(paths, stdin=stdin, report=report.reading), "reading")
+    conversion = conversations_from_batches(
+        _batches(records, given),
+        join_by_history=join_by_history,
+        dialects=dialects,
+        report=report,
+        watch=watch,
+        on_step=on_step,
+    )
+    if not report.spans and not given.conversations:
+        _refuse_nothing(report)
+    given.conversations[:0] = conversion.conversations
+    return given
+
+
+def _batches(records: Iterable[Record], given: Conversion) -> Iterator[Batch]:
+    """The batches among records; conversations in JSON are put aside."""
+    number = 0
+    for record in records:
+        if isinstance(record, Batch):
+            yield record
+            continue
+        number += 1
+        try:
+            found = list(conversations_from_record(record))
+        except InputError as error:
+            given.report.unreadable += 1
+            if len(given.report.faults) < _SENTENCES_KEPT:
+                given.report.faults.append(f"conversation {number}: {error}")
+            continue
+        given.conversations += found
+        given._records.update((id(c), record) for c in found)
+
+
+def _refuse_nothing(report: ConversionReport) -> None:
+    """InputError where there is a fault and nothing was read in spite of it."""
+    faults = [*(str(e) for e in report.reading.errors), *report.faults]
+    if faults:
+        more = len(report.reading.errors) + report.unreadable - 1
+        raise InputError(f"{faults[0]} (and {more} more)" if more else faults[0])
 
 
 def conversations_from_batches(
@@ -73,17 +135,24 @@ def conversations_from_batches(
     join_by_history: bool = False,
     dialects: Sequence[Dialect] = BUILTIN,
     report: ConversionReport | None = None,
+    watch: Watch = unwatched,
+    on_step: Callable[[Span, Step], None] | None = None,
 ) -> Conversion:
-    """The conversations of decoded batches. The same for any order and batching of the same items."""
+    """The conversations of decoded batches. The same for any order and batching of the same items.
+
+    `on_step` is told each span with the step it was understood as.
+    """
     report = report if report is not None else ConversionReport()
     gathered = Gathered()
     for batch in batches:
         gathered.add(batch)
     reader = Reader(dialects)
     steps: list[Step] = []
-    for span, logs in gathered.items():
+    for span, logs in watch(gathered.items(), "understanding spans"):
         step = reader.step(span, logs)
         steps.append(step)
+        if on_step is not None:
+            on_step(span, step)
         report.kinds[step.kind] += 1
         report.dialects.update(step.dialects)
         if step.kind is StepKind.OTHER and not step.dialects:

@@ -55,6 +55,7 @@ def records(value: Any) -> tuple[list[Any], dict[str, int]]:
 
 TRACES = batch_from_traces(traces(span(1)))
 CONVERSATION = {"id": "c", "messages": [{"role": "user", "content": "Hi"}]}
+OWN = {"schema": "otel-eval.conversation/1", "id": "c", "messages": [], "spans": []}
 
 
 @pytest.mark.parametrize(
@@ -68,6 +69,7 @@ CONVERSATION = {"id": "c", "messages": [{"role": "user", "content": "Hi"}]}
         ({"result": json_traces(json_span(1))}, [TRACES]),
         ({"resourceMetrics": [{}]}, [METRICS]),
         (CONVERSATION, [CONVERSATION]),
+        (OWN, [OWN]),
         ({"user_input": []}, [{"user_input": []}]),
         ({"conversation": []}, [{"conversation": []}]),
         ({"eval_cases": []}, [{"eval_cases": []}]),
