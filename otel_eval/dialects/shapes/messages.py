@@ -6,7 +6,7 @@ from typing import Any
 from otel_eval.dialects.shapes.calls import call_from_value, content_from_result, result_from_value
 from otel_eval.dialects.shapes.notes import Notes, is_redacted
 from otel_eval.dialects.shapes.parts import is_block, is_part_type, parts_from_content, parts_from_item, text_parts
-from otel_eval.dialects.shapes.plain import plain_message
+from otel_eval.dialects.shapes.plain import plain_messages
 from otel_eval.dialects.shapes.reprs import looks_like_repr, value_from_repr
 from otel_eval.dialects.shapes.textsteps import observation_text, parts_from_protocol
 from otel_eval.dialects.shapes.text import first_present, text_or_none, unquoted, value_from_text
@@ -44,6 +44,10 @@ def messages_from_value(value: Any, role: Role, notes: Notes, source: SpanRef | 
     """
     if isinstance(value, str):
         value = value_from_text(value, notes)
+    if type(value) is list:
+        plain = plain_messages(value, source)
+        if plain is not None:
+            return tuple(plain)
     found = _flat(value, role, notes, source, 0)
     if len(found) <= 2 and found and found[-1].role == "user":
         found[-1:] = _items_in_text(found[-1], notes, source)
@@ -91,12 +95,6 @@ def _from_list(items: Any, role: Role, notes: Notes, source: SpanRef | None, dep
             loose.clear()
 
     for item in items:
-        if type(item) is dict:
-            plain = plain_message(item, source)
-            if plain is not None:
-                close()
-                out.append(plain)
-                continue
         if isinstance(item, str):
             item = _object_in_text(item, notes) or item
         if isinstance(item, (list, tuple)):

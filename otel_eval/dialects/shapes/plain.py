@@ -7,7 +7,7 @@ from typing import Any
 
 from otel_eval.dialects.shapes.notes import LONGEST_PLACEHOLDER, is_redacted
 from otel_eval.dialects.shapes.text import json_text
-from otel_eval.model import Message, Part, Role, SpanRef, Text, ToolCall, ToolResult
+from otel_eval.model import Message, Part, SpanRef, Text, ToolCall, ToolResult
 from otel_eval.model.freeze import constructor_of
 
 _message = constructor_of(Message)
@@ -15,37 +15,50 @@ _text = constructor_of(Text)
 _call = constructor_of(ToolCall)
 _result = constructor_of(ToolResult)
 
-_ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
-_MEMBERS = frozenset({"role", "parts", "name", "finish_reason"})
+_ROLES = frozenset({"system", "user", "assistant", "tool"})
 # First characters of the texts that other readers look into (quoted transcripts, text protocols, JSON, reprs).
 _LOOKED_INTO = frozenset('F[NC{"')
 # Members of a structured result that may be a wrapper around the result proper.
 _WRAPPER_MEMBERS = frozenset({"type", "value", "lc", "content", "output", "text", "role", "json", "data", "isError", "kwargs"})
 
 
+def plain_messages(items: list[Any], source: SpanRef | None) -> list[Message] | None:
+    """All messages of a list of plain generation C objects; None where one of them is not plain."""
+    out: list[Message] = []
+    for item in items:
+        message = plain_message(item, source) if type(item) is dict else None
+        if message is None:
+            return None
+        out.append(message)
+    return out
+
+
 def plain_message(item: dict[str, Any], source: SpanRef | None) -> Message | None:
     """The message of a plain generation C object; None where the general readers must look."""
-    role = _ROLES.get(item.get("role", ""))
-    raw = item.get("parts")
-    if role is None or type(raw) is not list or not _MEMBERS.issuperset(item):
+    role, raw = item.get("role"), item.get("parts")
+    if role not in _ROLES or type(raw) is not list:
         return None
+    members = 2
+    name, finish = item.get("name"), item.get("finish_reason")
+    if "name" in item:
+        members += 1
+    if "finish_reason" in item:
+        members += 1
+    if len(item) != members or (name is not None and type(name) is not str) or (finish is not None and type(finish) is not str):
+        return None
+    if role == "tool":
+        result = _plain_result(raw[0]) if len(raw) == 1 and type(raw[0]) is dict else None
+        return _message("tool", (result,), None, None, source) if result is not None else None  # type: ignore[no-any-return]  # constructor_of gives Any
     parts: list[Part] = []
     for part in raw:
-        read = _BY_TYPE.get(part.get("type")) if type(part) is dict else None
-        found = read(part) if read is not None else None
+        if type(part) is not dict:
+            return None
+        kind = part.get("type")
+        found = _plain_text(part) if kind == "text" else _plain_call(part) if kind == "tool_call" else None
         if found is None:
             return None
         parts.append(found)
-    if any(type(p) is ToolResult for p in parts) and (role != "tool" or len(parts) != 1):
-        return None
-    if role == "tool" and not (parts and type(parts[0]) is ToolResult):
-        return None
-    name, finish = item.get("name"), item.get("finish_reason")
-    if (name is not None and type(name) is not str) or (finish is not None and type(finish) is not str):
-        return None
-    if role == "tool":
-        name = finish = None
-    return _message(role, tuple(parts), name or None, finish or None, source)  # type: ignore[no-any-return]  # constructor_of gives Any
+    return _message(role, tuple(parts), name or None, finish or None, source)  # type: ignore[no-any-return]  # as above
 
 
 def _plain_text(part: dict[str, Any]) -> Part | None:
@@ -68,7 +81,7 @@ def _plain_call(part: dict[str, Any]) -> Part | None:
 
 def _plain_result(part: dict[str, Any]) -> Part | None:
     call_id, content = part.get("id"), part.get("response")
-    if type(call_id) is not str or not call_id or len(part) != 3:
+    if part.get("type") != "tool_call_response" or type(call_id) is not str or not call_id or len(part) != 3:
         return None
     if type(content) is dict:
         if not _WRAPPER_MEMBERS.isdisjoint(content):
@@ -77,6 +90,3 @@ def _plain_result(part: dict[str, Any]) -> Part | None:
     elif type(content) is not str or content[:1] == "[" or len(content) <= LONGEST_PLACEHOLDER or content.startswith("Observation:"):
         return None
     return _result(call_id.strip(), None, content, None)  # type: ignore[no-any-return]  # as above
-
-
-_BY_TYPE = {"text": _plain_text, "tool_call": _plain_call, "tool_call_response": _plain_result}
