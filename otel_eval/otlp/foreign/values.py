@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from otel_eval.model import AnyValue
-from otel_eval.otlp.json_values import MAX_NANOS, attributes_from_pairs, id_from_text
+from otel_eval.otlp.json_values import MAX_NANOS, attributes_from_pairs, id_from_text, value_from_any
 from otel_eval.otlp.otlp_json import SPAN_KINDS, STATUS_CODES
 from otel_eval.otlp.tally import Tally
 
@@ -121,11 +121,26 @@ def text(value: Any) -> str:
 
 
 def attributes(value: Any) -> dict[str, AnyValue]:
-    """Attributes from a plain map or from OTLP's list of pairs."""
+    """Attributes from a plain map or from OTLP's list of pairs; a map may hold single values in OTLP's form."""
     if value is None:
         return {}
     if isinstance(value, list):
         return attributes_from_pairs(value)
     if not isinstance(value, dict):
         raise TypeError("expected attributes")
-    return dict(value)
+    return {key: _opened(held) if isinstance(held, dict) else held for key, held in value.items()}
+
+
+_ANY_KINDS = frozenset({"stringValue", "intValue", "doubleValue", "boolValue", "arrayValue", "kvlistValue", "bytesValue"})
+
+
+def _opened(value: dict[str, Any]) -> AnyValue:
+    """A value that is an AnyValue, or the inside of an array of them (`{"values": [{"stringValue": …}]}`), as plain Python; else as it is."""
+    inner = value.get("values")
+    if set(value) == {"values"} and isinstance(inner, list) and all(_is_any_value(item) for item in inner):
+        return [value_from_any(item) for item in inner]
+    return value_from_any(value) if _is_any_value(value) else value
+
+
+def _is_any_value(value: Any) -> bool:
+    return isinstance(value, dict) and len(value) == 1 and not _ANY_KINDS.isdisjoint(value)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from otel_eval.otlp.foreign.values import content_id, first, hex_id, kind, nanos, status_code
+from otel_eval.otlp.foreign.values import attributes, content_id, first, hex_id, kind, nanos, status_code
 from otel_eval.otlp.tally import Tally
 
 T = 1_700_000_000_123_456_789
@@ -101,3 +101,18 @@ def test_first_goes_into_objects() -> None:
     """The first name that is there counts, null is not there, and a dot goes into an object."""
     assert first({"a": None, "b": {"c": 0}}, "a", "b.x", "b.c", "b") == 0
     assert first({"a": "text"}, "a.b") is None
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"k": {"values": [{"stringValue": "a"}, {"intValue": "2"}]}}, {"k": ["a", 2]}),
+        ({"k": {"arrayValue": {"values": [{"boolValue": True}]}}}, {"k": [True]}),
+        ({"k": {"values": ["a"]}}, {"k": {"values": ["a"]}}),
+        ({"k": {"values": [], "n": 1}}, {"k": {"values": [], "n": 1}}),
+        ([{"key": "k", "value": {"stringValue": "a"}}], {"k": "a"}),
+    ],
+)
+def test_single_values_of_a_plain_map_may_stand_in_otlp_s_form(given: Any, expected: dict[str, Any]) -> None:
+    """Dumps that decoded an OTLP request half-way hold arrays as `{"values": [{"stringValue": …}]}` inside a plain map."""
+    assert attributes(given) == expected
