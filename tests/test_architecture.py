@@ -28,6 +28,7 @@ BELOW_SERVICE = frozenset(
         "dialects",
         "assembly",
         "exchange",
+        "completion",
         "sampling",
         "judges",
         "metrics",
@@ -47,6 +48,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "otlp": frozenset({"model", "errors", "telemetry"}),
     "dialects": frozenset({"model"}),
     "assembly": frozenset({"model"}),
+    "completion": frozenset({"model"}),
     "sampling": frozenset({"model"}),
     # errors: it reads what strangers wrote, and refuses what it cannot read
     "exchange": frozenset({"model", "errors"}),
@@ -86,7 +88,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "zstandard": frozenset({"otlp"}),
 }
 
-PURE = frozenset({"errors", "model", "registry", "dialects", "assembly", "exchange", "sampling", "metrics"})
+PURE = frozenset({"errors", "model", "registry", "dialects", "assembly", "exchange", "completion", "sampling", "metrics"})
 IMPURE_MODULES = frozenset({"time", "random", "secrets", "socket", "subprocess", "http", "urllib.request", "sqlite3", "threading"})
 IMPURE_CALLS = frozenset({"datetime.now", "datetime.utcnow", "datetime.today", "date.today", "uuid.uuid1", "uuid.uuid4", "uuid1", "uuid4"})
 
