@@ -4,7 +4,8 @@
                      └────────────────── trace_max_age ──────────────────────────▲
     conversation   open ──its traces complete──▶ idle ──conversation_idle, end mark or conversation_max_age──▶ closed ──turns come──▶ open
 
-Driven by arrival and by ends of spans, never by their start times: spans are exported when they end, children first, a long agent's root minutes
+Driven by arrival and by ends of spans, never by their start times: spans are exported when they end, children first, a long agent's root
+minutes
 later. **Source**: semconv trap T13; field bugs A18, C4, C7, C11.
 """
 

@@ -28,7 +28,7 @@ class InputError(OtelEvalError):
     """Bytes that cannot be read; sending them again cannot help."""
 
 
-class Overloaded(OtelEvalError):  # noqa: N818 - named after what is said to the client, as in STYLE
+class Overloaded(OtelEvalError):
     """There is no room at the moment. `retry_after_s` is a hint in seconds."""
 
     def __init__(self, message: str, *, retry_after_s: float = 1.0) -> None:

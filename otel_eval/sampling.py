@@ -1,10 +1,13 @@
 """Which units are worth a judge's time, and with what probability: consistent, stated, and combined with what was sampled before us.
 
-A unit's randomness R is 56 bits of a salted hash of the conversation's id, so that all its turns, all workers and every restart agree; a unit without an
-id takes its trace's randomness (the `rv` of its tracestate, else the last 7 bytes of the trace id), which agrees with the samplers of OpenTelemetry.
+A unit's randomness R is 56 bits of a salted hash of the conversation's id, so that all its turns, all workers and every restart agree; a
+unit without an
+id takes its trace's randomness (the `rv` of its tracestate, else the last 7 bytes of the trace id), which agrees with the samplers of
+OpenTelemetry.
 A rate p keeps R ≥ (1 − p) · 2⁵⁶; lower rates keep subsets of what higher ones keep, so metrics with rates of their own nest.
 
-**Source**: OpenTelemetry specification, `trace/tracestate-probability-sampling.md` (thresholds, randomness); research on conversation sampling.
+**Source**: OpenTelemetry specification, `trace/tracestate-probability-sampling.md` (thresholds, randomness); research on conversation
+sampling.
 """
 
 import re
@@ -99,7 +102,8 @@ def decide(
 ) -> Decision:
     """Whether a unit is judged, in which queue, and why (not).
 
-    A unit without an id that was sampled before us at p_s is kept proportionally: R is uniform in what was kept, so our rate applies to that part and the
+    A unit without an id that was sampled before us at p_s is kept proportionally: R is uniform in what was kept, so our rate applies to
+    that part and the
     whole probability is p · p_s.
     """
     refused = filter_reason(conversation, rules, service)

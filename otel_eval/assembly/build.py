@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from otel_eval.assembly.alike import same_text
+from otel_eval.assembly.claims import CallSlot
 from otel_eval.assembly.scopes import Line
 from otel_eval.assembly.thread import Entry, Thread
-from otel_eval.assembly.tools import CallSlot, join_tools
+from otel_eval.assembly.tools import join_tools
 from otel_eval.assembly.tree import Trace
 from otel_eval.model import (
     Conversation,
@@ -131,7 +132,7 @@ def _feed_frames(thread: Thread, frames: Sequence[Step], before: int, tools: Seq
 
 def _answers_of_run(output: tuple[Message, ...], tools: Sequence[Step]) -> list[tuple[Message, ...]]:
     """A run's output cut into the answers of its model calls: a new one begins behind calls, unless the next call ran beside them."""
-    spans = {t.tool_call_id: t for t in tools if t.tool_call_id}
+    spans: dict[str | None, Step] = {t.tool_call_id: t for t in tools if t.tool_call_id}
     groups: list[list[Message]] = []
     for message in output:
         last = groups[-1][-1] if groups else None

@@ -1,6 +1,7 @@
 """Which call a tool run answers to: by id, else by name and arguments, else by name, each in order of time.
 
-Among calls alike the run takes the first free one of the latest message asked before it began: ids and names repeat from turn to turn, and an
+Among calls alike the run takes the first free one of the latest message asked before it began: ids and names repeat from turn to turn, and
+an
 earlier call may have no run of its own. **Source**: semconv traps T6, T7, T11.
 """
 
@@ -101,7 +102,8 @@ def _canonical(arguments: Mapping[str, Any] | None) -> str | None:
 
 
 def once(runs: Sequence[Step]) -> list[Step]:
-    """Without second recordings: the same tool under another parent, inside the same moments, with equal arguments and no id of its own (an MCP
+    """Without second recordings: the same tool under another parent, inside the same moments, with equal arguments and no id of its own
+    (an MCP
     server's span beside its client's)."""
     kept: list[Step] = []
     for run in runs:

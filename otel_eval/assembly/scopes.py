@@ -1,6 +1,7 @@
 """Who talks with whom inside one trace: the line of talk the user sees, and those of sub-agents and utility calls.
 
-What runs inside a tool is a sub-agent's. Outside tools, model calls belong to one line when they share history (so handoffs stay together), or
+What runs inside a tool is a sub-agent's. Outside tools, model calls belong to one line when they share history (so handoffs stay
+together), or
 when they stand in one agent scope under one system prompt (so deltas do); else they are apart (titles, guardrails, other agents of a crew).
 **Source**: semconv trap T10; field bugs A13, D19.
 """
@@ -55,7 +56,8 @@ def lines_from_trace(trace: Trace) -> list[Line]:
 
 
 def _main_lines(trace: Trace, nodes: list[Node]) -> list[Line]:
-    """Outside tools: one line a conversation id; of several under one id the outermost, longest is the user's, the others are sub-agents'."""
+    """Outside tools: one line a conversation id; of several under one id the outermost, longest is the user's, the others are
+    sub-agents'."""
     by_id: dict[str | None, list[Node]] = {}
     for node in nodes:
         by_id.setdefault(node.conversation_id, []).append(node)
@@ -191,7 +193,8 @@ _RUN_WORDS = ("execute_tool ", "running tool ", "tool ", "tool.", "tool:", "call
 
 
 def _likely_tools(parts: list[_Part], nodes: list[Node]) -> list[Node]:
-    """Application spans that are called as a tool that was asked for: they tell of failures, though nothing says that they are tool runs."""
+    """Application spans that are called as a tool that was asked for: they tell of failures, though nothing says that they are tool
+    runs."""
     asked = {name for p in parts for name in p.call_names}
     if not asked:
         return []

@@ -38,7 +38,8 @@ def conversations_from_steps(
 ) -> list[Conversation]:
     """All conversations of these steps, by start. `id_keys` are the attributes that carry a conversation id, best first.
 
-    A trace without an id is a conversation of its own; with `join_by_history` it is joined to the one whose messages its first model call repeats
+    A trace without an id is a conversation of its own; with `join_by_history` it is joined to the one whose messages its first model call
+    repeats
     as a whole.
     """
     report = report if report is not None else AssemblyReport()
@@ -88,7 +89,8 @@ def _traces(steps: Iterable[Step], id_keys: Sequence[str], report: AssemblyRepor
 
 
 def _without_chain_ids(step: Step, answers: set[str]) -> Step:
-    """A conversation id that is the id of an earlier answer is no conversation's (agent-framework): it says which answer this goes on from."""
+    """A conversation id that is the id of an earlier answer is no conversation's (agent-framework): it says which answer this goes on
+    from."""
     chained = next((v for _, v in step.conversation_ids if v in answers or v.startswith("resp_")), None)
     if chained is None:
         return step
@@ -119,5 +121,7 @@ def _continued(groups: dict[str, _Group], line: Line) -> str | None:
     given = next((c.content.input for c in line.calls if c.content.input), None)
     if given is None:
         return None
-    fitting = [(len(g.thread.entries), k) for k, g in groups.items() if g.id is None and k.startswith("trace:") and g.thread.continues(given)]
+    fitting = [
+        (len(g.thread.entries), k) for k, g in groups.items() if g.id is None and k.startswith("trace:") and g.thread.continues(given)
+    ]
     return max(fitting)[1] if fitting else None

@@ -1,6 +1,7 @@
 """One line of talk: the messages of successive model calls, each of which repeats the history before it, put together once.
 
-The reading: the first input, plus every output, plus the new tail of each later input. Where a new tail begins is found by aligning the input with
+The reading: the first input, plus every output, plus the new tail of each later input. Where a new tail begins is found by aligning the
+input with
 what is known, never by looking for equal texts: a user may say the same thing twice. An input that shares nothing is a delta (server-side
 state) and all new. **Source**: semconv traps T2, T3, T8, T19; research of real captures.
 """
@@ -94,7 +95,9 @@ class Thread:
     def _is_asked_again(self, message: Message, step: Step) -> bool:
         """Whether the same run asks the same thing with no answer between: another recording of one call, or a retry."""
         last = self.entries[-1]
-        return message.role == "user" and last.trace_id == step.ref.trace_id and not last.from_output and same_message(last.message, message)
+        return (
+            message.role == "user" and last.trace_id == step.ref.trace_id and not last.from_output and same_message(last.message, message)
+        )
 
     def _align(self, tail: list[Message], start: int, step: Step) -> int:
         entries = self.entries
@@ -134,7 +137,13 @@ class Thread:
             if message.role == "assistant" and same_message(choice, message):
                 entry.message, entry.choices = choice, ()
                 return True
-        if message.role == "user" and entry.message.role == "user" and after_match and j == len(self.entries) - 1 and _wraps(message, entry.message):
+        if (
+            message.role == "user"
+            and entry.message.role == "user"
+            and after_match
+            and j == len(self.entries) - 1
+            and _wraps(message, entry.message)
+        ):
             return True
         # Directly behind known history, an assistant message where our last answer stands is that answer, however the history damaged it.
         if after_match and j and entry.from_output and message.role == "assistant" and j == len(self.entries) - 1:
@@ -151,7 +160,8 @@ class Thread:
         return replace(message, parts=tuple(p for p in message.parts if not (type(p) is ToolCall and p.id in later)))
 
     def _several(self, j: int, message: Message) -> int | None:
-        """Where the history has several of our answers as one text (it keeps no results between them): the index behind the last of them."""
+        """Where the history has several of our answers as one text (it keeps no results between them): the index behind the last of
+        them."""
         if message.role != "assistant" or message.text is None or message.tool_calls:
             return None
         wanted, told = squeezed(message.text), ""
@@ -167,7 +177,8 @@ class Thread:
         return None
 
     def _place_result(self, message: Message, step: Step) -> int | None:
-        """Put a result that the history tells behind the answer with its call, where it is not known yet; its index, None where it has no place."""
+        """Put a result that the history tells behind the answer with its call, where it is not known yet; its index, None where it has no
+        place."""
         result = message.tool_result
         if result is None or not result.call_id:
             return None
@@ -227,9 +238,13 @@ class Thread:
         return self._append(rest, step)
 
     def _take_output(self, outputs: list[Message], end: int, step: Step) -> None:
-        first, choices = outputs[0], ()
+        first = outputs[0]
+        choices: tuple[Message, ...] = ()
         if len(outputs) > 1 and all(m.role == "assistant" and m.finish_reason and m.text for m in outputs):
-            choices, outputs = tuple(outputs[1:]), outputs[:1]  # parts of one answer are text or calls, one a message; choices all say something
+            choices, outputs = (
+                tuple(outputs[1:]),
+                outputs[:1],
+            )  # parts of one answer are text or calls, one a message; choices all say something
         elif len(outputs) > 1:
             outputs = merged_assistants(outputs)
             first = outputs[0]
@@ -238,7 +253,13 @@ class Thread:
             return
         for place, message in enumerate(outputs):
             last = self.entries[-1] if self.entries else None
-            if last is not None and place == 0 and last.message.role == "assistant" and message.role == "assistant" and not last.from_output:
+            if (
+                last is not None
+                and place == 0
+                and last.message.role == "assistant"
+                and message.role == "assistant"
+                and not last.from_output
+            ):
                 last.message, last.from_output = joined(last.message, message), True  # a prefilled beginning of this very answer
                 continue
             self.entries.append(
@@ -280,7 +301,11 @@ def _same_surely(a: Message, b: Message) -> bool:
         return False
     if a.role == "tool":
         ours, theirs = a.tool_result, b.tool_result
-        return bool(ours and theirs and ((ours.call_id and ours.call_id == theirs.call_id) or (ours.content and same_text(ours.content, theirs.content))))
+        return bool(
+            ours
+            and theirs
+            and ((ours.call_id and ours.call_id == theirs.call_id) or (ours.content and same_text(ours.content, theirs.content)))
+        )
     return bool(a.text and b.text) or bool(a.tool_calls and b.tool_calls)
 
 
@@ -333,8 +358,10 @@ def merged_assistants(messages: list[Message]) -> list[Message]:
 
 
 def _says_nothing_new(known: Message, message: Message) -> bool:
-    return not message.tool_calls and (message.text is None or same_text(known.text, message.text)) and all(
-        type(p) is Text for p in message.parts
+    return (
+        not message.tool_calls
+        and (message.text is None or same_text(known.text, message.text))
+        and all(type(p) is Text for p in message.parts)
     )
 
 

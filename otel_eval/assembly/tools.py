@@ -1,6 +1,7 @@
 """Tool runs joined to the calls that asked for them: by id, else by name and arguments, else by name, in order.
 
-Call ids are scoped to their message: some producers repeat them every turn. A result stands in a later input, on the tool's own span, or nowhere.
+Call ids are scoped to their message: some producers repeat them every turn. A result stands in a later input, on the tool's own span, or
+nowhere.
 **Source**: semconv traps T6, T7, T9.
 """
 
@@ -13,10 +14,12 @@ from otel_eval.assembly.thread import Entry
 from otel_eval.model import Message, Step, StepKind, ToolCall, ToolResult
 from otel_eval.model.freeze import constructor_of
 
+
 def join_tools(entries: list[Entry], runs: Sequence[Step]) -> tuple[list[Entry], list[CallSlot]]:
     """The entries with calls, results and runs joined, and the slots. Runs in order of time.
 
-    A run that no message asked for (content off, text protocols) becomes a call of the answer before it. Results stand behind their calls in the
+    A run that no message asked for (content off, text protocols) becomes a call of the answer before it. Results stand behind their calls
+    in the
     calls' order, whenever they came.
     """
     slots = call_slots(entries)
@@ -124,7 +127,9 @@ _message = constructor_of(Message)
 
 
 def _result_entry(after: Entry, result: ToolResult, run: Step) -> Entry:
-    return Entry(message=Message(role="tool", parts=(result,), source=run.ref), time_ns=max(after.time_ns, run.start_ns), trace_id=run.ref.trace_id)
+    return Entry(
+        message=Message(role="tool", parts=(result,), source=run.ref), time_ns=max(after.time_ns, run.start_ns), trace_id=run.ref.trace_id
+    )
 
 
 def _insert(entries: list[Entry], run: Step) -> CallSlot:

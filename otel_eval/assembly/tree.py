@@ -152,7 +152,8 @@ def set_scopes(trace: Trace) -> None:
 def collapse_duplicates(trace: Trace) -> int:
     """Make one of several recordings of one model call or tool run; how many were folded away.
 
-    Model calls: nested with nothing but wrappers between; the same response id; or side by side, one inside the other in time, with the same
+    Model calls: nested with nothing but wrappers between; the same response id; or side by side, one inside the other in time, with the
+    same
     answer. Tool runs: nested under one of the same name (a framework's span and an MCP client's). **Source**: semconv traps T11, T17.
     """
     set_scopes(trace)

@@ -1,6 +1,7 @@
 """Traces that only repeat model calls of other traces: a second instrumentation without context makes a trace of each call.
 
-They must not become conversations or be scored twice. A trace is such a twin when it has no conversation id, holds nothing but model calls, and each of
+They must not become conversations or be scored twice. A trace is such a twin when it has no conversation id, holds nothing but model
+calls, and each of
 them stands in another trace: by its response id, else by its answer and last input inside the same moments. **Source**: semconv trap T11.
 """
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from otel_eval.dialects.base import DialectCard, Evidence, Reading, speaks_by_card
 from otel_eval.dialects.fields import tool_call_of_span, tool_definitions_of
+from otel_eval.dialects.shapes.calls import content_from_result
 from otel_eval.dialects.shapes.messages import messages_from_value
 from otel_eval.dialects.shapes.notes import Notes
-from otel_eval.dialects.shapes.calls import content_from_result
 from otel_eval.dialects.shapes.text import text_or_none, value_from_text
 from otel_eval.model import Message, StepContent, StepKind, ToolResult
 
@@ -31,7 +31,10 @@ class ADK:
         detects=("gcp.vertex.agent.",),
         content=(_REQUEST, _RESPONSE, _ARGS, _TOOL_RESPONSE),
         lacks="A transfer shows what another agent did as a user message; the span of merged tools is no call.",
-        switch="ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true (the default); OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT for the conventions",
+        switch=(
+            "ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true (the default); "
+            "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT for the conventions"
+        ),
         conversation_ids=("gcp.vertex.agent.session_id",),
     )
 

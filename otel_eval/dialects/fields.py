@@ -26,10 +26,24 @@ _OUTPUT_TOKENS = (
     "ai.usage.completionTokens",
     "ai.usage.outputTokens",
 )
-# What callbacks and decorators put around a tool's arguments. **Source**: LangChain callbacks (`input_str`, `inputs`), Traceloop and OpenInference
+# What callbacks and decorators put around a tool's arguments. **Source**: LangChain callbacks (`input_str`, `inputs`), Traceloop and
+# OpenInference
 # decorators (`args`, `kwargs`), smolagents (`sanitize_inputs_outputs`), LlamaIndex (`kwargs`), CrewAI (`tool_string`).
 _AROUND = frozenset(
-    {"args", "kwargs", "tags", "metadata", "inputs", "input_str", "sanitize_inputs_outputs", "self", "run_id", "parent_run_id", "name", "callbacks"}
+    {
+        "args",
+        "kwargs",
+        "tags",
+        "metadata",
+        "inputs",
+        "input_str",
+        "sanitize_inputs_outputs",
+        "self",
+        "run_id",
+        "parent_run_id",
+        "name",
+        "callbacks",
+    }
 )
 
 
@@ -38,7 +52,7 @@ def usage_from(attributes: Mapping[str, Any]) -> Usage | None:
     given, out = _first_of(attributes, _INPUT_TOKENS), _first_of(attributes, _OUTPUT_TOKENS)
     if given is None and out is None:
         return None
-    return _usage(_count(given), _count(out))  # type: ignore[no-any-return]  # constructor_of gives Any
+    return _usage(_count(given), _count(out))
 
 
 _usage = constructor_of(Usage)
@@ -95,7 +109,7 @@ def tool_call_of_span(call_id: str | None, name: str | None, raw: Any, notes: No
 
 
 def _without_wrapper(raw: Any) -> Any:
-    value = value_from_text(raw) if isinstance(raw, str) and raw[:1] in "{[\" " else raw
+    value = value_from_text(raw) if isinstance(raw, str) and raw[:1] in '{[" ' else raw
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping):
         value = value[0]  # a decorator's list of positional arguments
     if not isinstance(value, Mapping) or not value or not set(value) <= _AROUND:

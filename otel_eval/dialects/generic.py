@@ -10,7 +10,15 @@ from otel_eval.dialects.base import DialectCard, Evidence
 from otel_eval.dialects.envelope import Envelope, Names
 from otel_eval.model import StepKind
 
-_SPAN_TYPES = ("span.type", "span_type", "observation.type", "lmnr.span.type", "traceai.span.kind", "fi.span.kind", "braintrust.span_attributes.type")
+_SPAN_TYPES = (
+    "span.type",
+    "span_type",
+    "observation.type",
+    "lmnr.span.type",
+    "traceai.span.kind",
+    "fi.span.kind",
+    "braintrust.span_attributes.type",
+)
 
 
 class Generic(Envelope):

@@ -29,7 +29,12 @@ GENKIT = Genkit(
         content=("genkit:input", "genkit:output"),
         lacks="Tool spans have no call id and no error mark; flows carry no conversation id.",
         switch="on by default with enableTelemetry; off by disableTraces or a redacting exporter",
-        conversation_ids=("genkit:metadata:agent:sessionId", "genkit:metadata:sessionId", "genkit:sessionId", "genkit:metadata:flow:sessionId"),
+        conversation_ids=(
+            "genkit:metadata:agent:sessionId",
+            "genkit:metadata:sessionId",
+            "genkit:sessionId",
+            "genkit:metadata:flow:sessionId",
+        ),
     ),
     names=Names(
         type=("genkit:metadata:subtype",),

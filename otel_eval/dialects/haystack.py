@@ -28,7 +28,12 @@ HAYSTACK = Haystack(
         sentence="Haystack's OpenTelemetry tracer: haystack.agent.step.llm / .tool, haystack.component.*, haystack.agent.*.",
         source="deepset-ai/haystack tracing and components/agents, 2.14–3.x",
         detects=("haystack.",),
-        content=("haystack.agent.step.llm.input", "haystack.agent.step.llm.output", "haystack.component.input", "haystack.component.output"),
+        content=(
+            "haystack.agent.step.llm.input",
+            "haystack.agent.step.llm.output",
+            "haystack.component.input",
+            "haystack.component.output",
+        ),
         lacks="Content is recorded once per process in some releases; tool spans have no call id.",
         switch="HAYSTACK_CONTENT_TRACING_ENABLED=true",
     ),

@@ -42,10 +42,18 @@ MASTRA = Mastra(
         sentence="Mastra: mastra.span.type with mastra.<type>.input / .output, beside the GenAI conventions.",
         source="mastra-ai/mastra observability/otel-exporter",
         detects=("mastra.",),
-        content=tuple(f"mastra.{t}.{side}" for t in ("agent_run", "model_generation", "model_inference", "tool_call") for side in ("input", "output")),
+        content=tuple(
+            f"mastra.{t}.{side}" for t in ("agent_run", "model_generation", "model_inference", "tool_call") for side in ("input", "output")
+        ),
         lacks="The history of a generation holds placeholders for tool results; calls are missing from gen_ai.output.messages.",
         switch="on by default; off by the exporter's includeInput / includeOutput or a SensitiveDataFilter",
-        conversation_ids=("mastra.metadata.threadId", "mastra.metadata.sessionId", "mastra.metadata.conversationId", "metadata.threadId", "metadata.sessionId"),
+        conversation_ids=(
+            "mastra.metadata.threadId",
+            "mastra.metadata.sessionId",
+            "mastra.metadata.conversationId",
+            "metadata.threadId",
+            "metadata.sessionId",
+        ),
     ),
     names=Names(
         type=("mastra.span.type",),

@@ -1,6 +1,7 @@
 """OpenLLMetry / Traceloop: indexed `gen_ai.prompt.N` / `gen_ai.completion.N`, and `traceloop.entity.*` of decorators and frameworks.
 
-**Source**: traceloop/openllmetry, opentelemetry-semantic-conventions-ai 0.4–0.5; older `llm.prompts.N` of 0.1x; kagent and LiteLLM write the
+**Source**: traceloop/openllmetry, opentelemetry-semantic-conventions-ai 0.4–0.5; older `llm.prompts.N` of 0.1x; kagent and LiteLLM write
+the
 indexed names too. From 0.5x the instrumentations write the conventions' own names, which `semconv` reads.
 """
 
@@ -35,7 +36,10 @@ class OpenLLMetry:
         source="traceloop/openllmetry, opentelemetry-semantic-conventions-ai",
         detects=("gen_ai.prompt.", "gen_ai.completion.", "llm.prompts.", "llm.completions.", "traceloop.", "llm.request.type"),
         content=("gen_ai.prompt.N", "gen_ai.completion.N", "traceloop.entity.input", "traceloop.entity.output", "llm.request.functions.N"),
-        lacks="Responses API: ids of call and result do not join; events mode has no call ids on tool messages; CrewAI tool failures leave no mark.",
+        lacks=(
+            "Responses API: ids of call and result do not join; events mode has no call ids on tool messages; CrewAI "
+            "tool failures leave no mark."
+        ),
         switch="on by default; off by TRACELOOP_TRACE_CONTENT=false",
         conversation_ids=(
             "traceloop.association.properties.conversation_id",
@@ -105,7 +109,7 @@ def _message(item: Any, role: Role, notes: Notes) -> Any:
     out = dict(item)
     out.setdefault("role", role)
     content = out.get("content")
-    if isinstance(content, str) and content[:2] in ("[{", "{\"") and out["role"] != "tool":
+    if isinstance(content, str) and content[:2] in ("[{", '{"') and out["role"] != "tool":
         value = value_from_text(content, notes)
         if isinstance(value, list) and all(isinstance(b, Mapping) and ("type" in b or "text" in b) for b in value):
             out["content"] = value

@@ -26,7 +26,10 @@ class PydanticAI:
     info = DialectCard(
         name="pydantic_ai",
         version=1,
-        sentence="Pydantic AI instrumentation versions 1 to 6 and Logfire: events arrays, all_messages, tool_arguments / tool_response, request_data.",
+        sentence=(
+            "Pydantic AI instrumentation versions 1 to 6 and Logfire: events arrays, all_messages, tool_arguments / "
+            "tool_response, request_data."
+        ),
         source="pydantic/pydantic-ai models/instrumented.py 0.2–2.68, pydantic/logfire integrations",
         detects=(
             "events",
@@ -40,7 +43,15 @@ class PydanticAI:
             "final_result",
             "agent_name",
         ),
-        content=("events", "all_messages_events", "pydantic_ai.all_messages", "tool_arguments", "tool_response", "request_data", "response_data"),
+        content=(
+            "events",
+            "all_messages_events",
+            "pydantic_ai.all_messages",
+            "tool_arguments",
+            "tool_response",
+            "request_data",
+            "response_data",
+        ),
         lacks="include_content=False keeps roles, part types, names and ids without words.",
         switch="InstrumentationSettings(include_content=True) (the default)",
     )
@@ -117,7 +128,12 @@ def _unwrapped_input(messages: tuple[Message, ...] | None) -> tuple[Message, ...
         return messages
 
     def opened(part: Part) -> Part:
-        if type(part) is ToolCall and part.arguments is not None and set(part.arguments) == {"input"} and isinstance(part.arguments["input"], dict):
+        if (
+            type(part) is ToolCall
+            and part.arguments is not None
+            and set(part.arguments) == {"input"}
+            and isinstance(part.arguments["input"], dict)
+        ):
             return replace(part, arguments=part.arguments["input"])
         return part
 

@@ -72,7 +72,10 @@ class Semconv:
     info = DialectCard(
         name="otel_genai",
         version=1,
-        sentence="OpenTelemetry GenAI conventions, generations A (v1.26–1.27), B (v1.28–1.36) and C (v1.37 to today), on attributes, span events or logs.",
+        sentence=(
+            "OpenTelemetry GenAI conventions, generations A (v1.26–1.27), B (v1.28–1.36) and C (v1.37 to today), on "
+            "attributes, span events or logs."
+        ),
         source="open-telemetry/semantic-conventions v1.26–v1.44, open-telemetry/semantic-conventions-genai main",
         detects=("gen_ai.",),
         content=(
@@ -86,7 +89,10 @@ class Semconv:
             "event:gen_ai.choice",
             "event:gen_ai.content.{prompt,completion}",
         ),
-        lacks="Generation B loses the text of an assistant message with tool calls in some instrumentations; EVENT_ONLY records no tool arguments.",
+        lacks=(
+            "Generation B loses the text of an assistant message with tool calls in some instrumentations; EVENT_ONLY "
+            "records no tool arguments."
+        ),
         switch="OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_AND_EVENT (older packages: true)",
         conversation_ids=("gen_ai.conversation.id",),
     )
@@ -106,7 +112,8 @@ class Semconv:
         status = a.get("gen_ai.tool.status")
         return Reading(
             kind=kind,
-            agent_name=text_or_none(a.get("gen_ai.agent.name")) or (text_or_none(a.get("gen_ai.workflow.name")) if op == "invoke_workflow" else None),
+            agent_name=text_or_none(a.get("gen_ai.agent.name"))
+            or (text_or_none(a.get("gen_ai.workflow.name")) if op == "invoke_workflow" else None),
             tool_name=text_or_none(a.get("gen_ai.tool.name")),
             tool_call_id=text_or_none(a.get("gen_ai.tool.call.id")),
             response_id=text_or_none(a.get("gen_ai.response.id")),
@@ -126,9 +133,11 @@ class Semconv:
             return StepKind.TOOL
         if "gen_ai.evaluation.name" in a:
             return StepKind.EVALUATION
-        speaks = any(k in a for k in ("gen_ai.input.messages", "gen_ai.output.messages")) or any(
-            e.name in EVENT_ROLES or e.name == DETAILS for e in evidence.events
-        ) or any(r.event_name in EVENT_ROLES or r.event_name == DETAILS for r in evidence.logs)
+        speaks = (
+            any(k in a for k in ("gen_ai.input.messages", "gen_ai.output.messages"))
+            or any(e.name in EVENT_ROLES or e.name == DETAILS for e in evidence.events)
+            or any(r.event_name in EVENT_ROLES or r.event_name == DETAILS for r in evidence.logs)
+        )
         modelled = any(k in a for k in ("gen_ai.request.model", "gen_ai.response.model", "gen_ai.response.id"))
         if modelled and (speaks or op is not None or _has_tokens(a)):
             return StepKind.INFERENCE
@@ -266,7 +275,9 @@ def _tool_content(evidence: Evidence, notes: Notes) -> StepContent:
     if call.arguments is None or content is None:
         told_call, told_result = _tool_from_events(evidence, notes)
         if call.arguments is None and told_call is not None:
-            call = ToolCall(id=call_id or told_call.id, name=name or told_call.name, arguments=told_call.arguments, raw=told_call.raw or call.raw)
+            call = ToolCall(
+                id=call_id or told_call.id, name=name or told_call.name, arguments=told_call.arguments, raw=told_call.raw or call.raw
+            )
         if content is None and told_result is not None:
             content, is_error = told_result.content, told_result.is_error
     return StepContent(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-AnyValue: TypeAlias = None | bool | int | float | str | bytes | list[Any] | dict[str, Any]
+AnyValue: TypeAlias = bool | int | float | str | bytes | list[Any] | dict[str, Any] | None
 """An attribute's value: OTLP's AnyValue as Python, arrays as lists and key-value lists as dicts."""
 
 Attributes: TypeAlias = Mapping[str, Any]

@@ -1,7 +1,9 @@
 """Generations A and B: one event a message, whether it came as log record or as span event.
 
-Carriers seen: log body (`{content, tool_calls, id}`), span event attributes `content`, `message`, `tool.result` (Strands), `gen_ai.event.content`
-(Azure SDKs, Semantic Kernel), `gen_ai.prompt` / `gen_ai.completion` (generation A, OpenLIT), and JSON arrays of events (Pydantic AI, Logfire).
+Carriers seen: log body (`{content, tool_calls, id}`), span event attributes `content`, `message`, `tool.result` (Strands),
+`gen_ai.event.content`
+(Azure SDKs, Semantic Kernel), `gen_ai.prompt` / `gen_ai.completion` (generation A, OpenLIT), and JSON arrays of events (Pydantic AI,
+Logfire).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,19 +46,16 @@ class GenAIEvent:
         return text_or_none(first_present(dict(self.body), "id", "tool_call_id"))
 
 
-def genai_events(items: Sequence[LogRecord] | Sequence[SpanEvent]) -> list[GenAIEvent]:
+def genai_events(items: Sequence[LogRecord | SpanEvent]) -> list[GenAIEvent]:
     """The message events among log records or span events, in the order of their times, then of arrival."""
     found: list[tuple[tuple[int, int], GenAIEvent]] = []
     for place, item in enumerate(items):
-        name = item.event_name if isinstance(item, LogRecord) else item.name
-        if name not in EVENT_ROLES:
-            continue
         if isinstance(item, LogRecord):
-            moment = item.time_ns or item.observed_ns or 0
-            body = _body(item.body, item.attributes)
+            name, moment, body = item.event_name, item.time_ns or item.observed_ns or 0, item.body
         else:
-            moment, body = item.time_ns or 0, _body(None, item.attributes)
-        found.append(((moment, place), GenAIEvent(name=name, body=body)))
+            name, moment, body = item.name, item.time_ns or 0, None
+        if name in EVENT_ROLES:
+            found.append(((moment, place), GenAIEvent(name=name, body=_body(body, item.attributes))))
     found.sort(key=lambda f: f[0])
     return [event for _, event in found]
 
@@ -145,8 +144,13 @@ def _messages(event: GenAIEvent, notes: Notes, source: SpanRef | None) -> tuple[
 
 
 def _are_blocks(value: list[Any]) -> bool:
-    return bool(value) and all(isinstance(b, Mapping) for b in value) and any(
-        k in value[0] for k in ("text", "toolUse", "toolResult", "type", "reasoningContent", "image", "document", "functionCall", "function_call")
+    return (
+        bool(value)
+        and all(isinstance(b, Mapping) for b in value)
+        and any(
+            k in value[0]
+            for k in ("text", "toolUse", "toolResult", "type", "reasoningContent", "image", "document", "functionCall", "function_call")
+        )
     )
 
 

@@ -8,15 +8,28 @@ from otel_eval.dialects.shapes.notes import Notes, is_redacted
 from otel_eval.dialects.shapes.parts import is_block, is_part_type, parts_from_content, parts_from_item, text_parts
 from otel_eval.dialects.shapes.plain import plain_messages
 from otel_eval.dialects.shapes.reprs import looks_like_repr, value_from_repr
-from otel_eval.dialects.shapes.textsteps import observation_text, parts_from_protocol
 from otel_eval.dialects.shapes.text import first_present, text_or_none, unquoted, value_from_text
+from otel_eval.dialects.shapes.textsteps import observation_text, parts_from_protocol
 from otel_eval.model import GapReason, Message, Part, Role, SpanRef, Text, ToolCall, ToolResult
 
 ROLES: Mapping[str, Role] = {
     **dict.fromkeys(("system", "developer", "systemmessage", "systemmessagechunk", "instructions", "context"), "system"),
     **dict.fromkeys(("user", "human", "humanmessage", "humanmessagechunk", "customer", "question", "input", "end_user"), "user"),
     **dict.fromkeys(
-        ("assistant", "ai", "model", "bot", "chatbot", "agent", "aimessage", "aimessagechunk", "output", "tool-call", "tool_call", "choice"),
+        (
+            "assistant",
+            "ai",
+            "model",
+            "bot",
+            "chatbot",
+            "agent",
+            "aimessage",
+            "aimessagechunk",
+            "output",
+            "tool-call",
+            "tool_call",
+            "choice",
+        ),
         "assistant",
     ),
     **dict.fromkeys(
@@ -116,7 +129,8 @@ def _from_list(items: Any, role: Role, notes: Notes, source: SpanRef | None, dep
 
 
 def _object_in_text(text: str, notes: Notes) -> Any:
-    """The message, or list of messages, that a text inside a list or wrapper writes out as JSON or as a Python repr; None for plain words."""
+    """The message, or list of messages, that a text inside a list or wrapper writes out as JSON or as a Python repr; None for plain
+    words."""
     if text[:1] in ("{", "["):
         value = value_from_text(text, notes)
     elif looks_like_repr(text):
@@ -124,7 +138,9 @@ def _object_in_text(text: str, notes: Notes) -> Any:
     else:
         return None
     first = value[0] if isinstance(value, list) and value else value
-    if isinstance(first, (dict, list)) and (isinstance(first, list) or is_message(first) or unwrapped(first) is not None or is_block(first)):
+    if isinstance(first, (dict, list)) and (
+        isinstance(first, list) or is_message(first) or unwrapped(first) is not None or is_block(first)
+    ):
         return value
     return None
 
@@ -275,7 +291,15 @@ def _has_result_parts(item: Mapping[str, Any]) -> bool:
                     {"toolResult", "toolResponse", "functionResponse", "function_response", "tool_call_result", "tool_result"} & set(block)
                     or block.get("__class__") in ("ToolCallResult", "ToolReturnPart", "FunctionExecutionResult")
                     or str(block.get("type", block.get("part_kind", ""))).lower().replace("-", "_")
-                    in ("tool_call_response", "tool_result", "function_call_output", "tool_return", "function_result", "tool_call_result", "retry_prompt")
+                    in (
+                        "tool_call_response",
+                        "tool_result",
+                        "function_call_output",
+                        "tool_return",
+                        "function_result",
+                        "tool_call_result",
+                        "retry_prompt",
+                    )
                 ):
                     return True
     return False
@@ -311,7 +335,9 @@ def _side_calls(item: Mapping[str, Any], parts: list[Part], notes: Notes) -> lis
         calls = extra.get("tool_calls")
     if isinstance(calls, str):
         calls = value_from_text(calls, notes)
-    found = [call_from_value(_call_object(c), notes) for c in calls or () if isinstance(c, Mapping)] if isinstance(calls, (list, tuple)) else []
+    found = (
+        [call_from_value(_call_object(c), notes) for c in calls or () if isinstance(c, Mapping)] if isinstance(calls, (list, tuple)) else []
+    )
     single = item.get("function_call")
     if isinstance(single, Mapping) and single.get("name"):
         found.append(call_from_value(single, notes))
@@ -494,7 +520,21 @@ _WRAPPER_STARTS = tuple(
     f"{opening}{quote}{member}{quote}"
     for opening in ("{", "{ ", "[{", "[ {")
     for quote in ('"', "'")
-    for member in ("output", "lc", "type", "content", "role", "_meta", "meta", "isError", "structuredContent", "text", "json", "id", "value")
+    for member in (
+        "output",
+        "lc",
+        "type",
+        "content",
+        "role",
+        "_meta",
+        "meta",
+        "isError",
+        "structuredContent",
+        "text",
+        "json",
+        "id",
+        "value",
+    )
 )
 
 

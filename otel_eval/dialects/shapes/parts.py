@@ -78,7 +78,16 @@ def is_part_type(kind: str) -> bool:
     return kind in _BY_TYPE or kind.lower().replace("-", "_") in _BY_TYPE
 
 
-_TELLING_MEMBERS = ("toolUse", "toolResult", "functionCall", "functionResponse", "function_call", "function_response", "toolRequest", "toolResponse")
+_TELLING_MEMBERS = (
+    "toolUse",
+    "toolResult",
+    "functionCall",
+    "functionResponse",
+    "function_call",
+    "function_response",
+    "toolRequest",
+    "toolResponse",
+)
 
 
 def is_block(value: Mapping[str, Any]) -> bool:
@@ -130,10 +139,18 @@ def _server_result(block: Mapping[str, Any], notes: Notes) -> tuple[Part, ...]:
 
 
 def _media(block: Mapping[str, Any], notes: Notes) -> tuple[Part, ...]:
-    source = first_present(dict(block), "source", "image_url", "image", "file", "inlineData", "inline_data", "fileData", "file_data", "media")
+    source = first_present(
+        dict(block), "source", "image_url", "image", "file", "inlineData", "inline_data", "fileData", "file_data", "media"
+    )
     inner = source if isinstance(source, Mapping) else {}
     uri = first_present(
-        {**inner, **block, "_source": source if isinstance(source, str) else None}, "uri", "url", "fileUri", "file_uri", "file_id", "_source"
+        {**inner, **block, "_source": source if isinstance(source, str) else None},
+        "uri",
+        "url",
+        "fileUri",
+        "file_uri",
+        "file_id",
+        "_source",
     )
     uri = uri if isinstance(uri, str) and not uri.startswith("data:") and len(uri) < 4096 else None
     mime = first_present({**inner, **block}, "mime_type", "mimeType", "media_type", "mediaType")
@@ -267,7 +284,10 @@ _BY_TYPE: dict[str, PartReader] = {
 _BY_CLASS: dict[str, PartReader] = {
     **dict.fromkeys(("TextContent", "TextBlock", "TextPart", "UserPromptPart", "SystemPromptPart", "OutputText"), _text),
     **dict.fromkeys(("ReasoningContent", "ThinkingBlock", "ThinkingPart", "ReasoningPart"), _reasoning),
-    **dict.fromkeys(("ToolCall", "ToolCallBlock", "ToolCallPart", "FunctionCall", "ToolUseBlock", "ToolSelection", "ChatCompletionMessageToolCall"), _call),
+    **dict.fromkeys(
+        ("ToolCall", "ToolCallBlock", "ToolCallPart", "FunctionCall", "ToolUseBlock", "ToolSelection", "ChatCompletionMessageToolCall"),
+        _call,
+    ),
     **dict.fromkeys(("ToolCallResult",), _haystack_result),
     **dict.fromkeys(("ToolReturnPart", "FunctionResponse", "ToolResultBlock", "FunctionExecutionResult"), _result),
     **dict.fromkeys(("ImageContent", "ImageBlock", "AudioBlock", "DocumentBlock", "VideoBlock"), _media),

@@ -48,7 +48,7 @@ def plain_message(item: dict[str, Any], source: SpanRef | None) -> Message | Non
         return None
     if role == "tool":
         result = _plain_result(raw[0]) if len(raw) == 1 and type(raw[0]) is dict else None
-        return _message("tool", (result,), None, None, source) if result is not None else None  # type: ignore[no-any-return]  # constructor_of gives Any
+        return _message("tool", (result,), None, None, source) if result is not None else None
     parts: list[Part] = []
     for part in raw:
         if type(part) is not dict:
@@ -58,7 +58,7 @@ def plain_message(item: dict[str, Any], source: SpanRef | None) -> Message | Non
         if found is None:
             return None
         parts.append(found)
-    return _message(role, tuple(parts), name or None, finish or None, source)  # type: ignore[no-any-return]  # as above
+    return _message(role, tuple(parts), name or None, finish or None, source)
 
 
 def _plain_text(part: dict[str, Any]) -> Part | None:
@@ -67,7 +67,7 @@ def _plain_text(part: dict[str, Any]) -> Part | None:
         return None
     if len(content) <= LONGEST_PLACEHOLDER and is_redacted(content):
         return None
-    return _text(content)  # type: ignore[no-any-return]  # as above
+    return _text(content)
 
 
 def _plain_call(part: dict[str, Any]) -> Part | None:
@@ -76,7 +76,7 @@ def _plain_call(part: dict[str, Any]) -> Part | None:
         return None
     if call_id is not None and (type(call_id) is not str or not call_id or call_id.isspace()):
         return None
-    return _call(call_id.strip() if call_id else None, name, arguments, None)  # type: ignore[no-any-return]  # as above
+    return _call(call_id.strip() if call_id else None, name, arguments, None)
 
 
 def _plain_result(part: dict[str, Any]) -> Part | None:
@@ -89,4 +89,4 @@ def _plain_result(part: dict[str, Any]) -> Part | None:
         content = json_text(content)
     elif type(content) is not str or content[:1] == "[" or len(content) <= LONGEST_PLACEHOLDER or content.startswith("Observation:"):
         return None
-    return _result(call_id.strip(), None, content, None)  # type: ignore[no-any-return]  # as above
+    return _result(call_id.strip(), None, content, None)

@@ -1,6 +1,7 @@
 """Python reprs of messages: `[ChatMessage(role=<MessageRole.USER: 'user'>, blocks=[TextBlock(text='hi')])]` back to objects.
 
-Some instrumentations write str() of their framework's objects (Haystack, LlamaIndex, LangChain, OpenAI models). Only literals, lists, dicts and
+Some instrumentations write str() of their framework's objects (Haystack, LlamaIndex, LangChain, OpenAI models). Only literals, lists,
+dicts and
 constructor calls with keywords are read; nothing is executed.
 """
 

@@ -1,6 +1,7 @@
 """Agents that speak to their model in a text protocol: calls and results stand inside plain texts.
 
-smolagents: `New task:`, `Calling tools:` with a Python list, `Observation:`. DSPy: fields `[[ ## name ## ]]`. **Source**: huggingface/smolagents
+smolagents: `New task:`, `Calling tools:` with a Python list, `Observation:`. DSPy: fields `[[ ## name ## ]]`. **Source**:
+huggingface/smolagents
 `memory.py`, stanfordnlp/dspy `adapters/chat_adapter.py`.
 """
 
