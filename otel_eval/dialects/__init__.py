@@ -24,12 +24,12 @@ BUILTIN: tuple[Dialect, ...] = (
     GENKIT,
     HAYSTACK,
     MLFLOW,
-    LANGFUSE,
     VERCEL_AI,
     PYDANTIC_AI,
     SEMCONV,
     OPENINFERENCE,
     OPENLLMETRY,
+    LANGFUSE,
     GENERIC,
 )
 

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 from otel_eval.dialects.memo import Memo
 from otel_eval.dialects.shapes.messages import messages_from_value
 from otel_eval.dialects.shapes.notes import Notes
-from otel_eval.model.freeze import constructor_of
 from otel_eval.model import LogRecord, Message, Role, Span, SpanEvent, SpanRef, StepContent, StepKind, Usage
+from otel_eval.model.freeze import constructor_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ _span_ref = constructor_of(SpanRef)
 class Evidence:
     """A span with all that was said of it, as dialects read it: attributes, span events and the log records that carry its ids."""
 
-    __slots__ = ("attributes", "logs", "memo", "ref", "span")
+    __slots__ = ("attributes", "kind", "logs", "memo", "ref", "span")
 
     def __init__(self, span: Span, logs: tuple[LogRecord, ...] = (), memo: Memo | None = None) -> None:
         self.span = span
@@ -70,6 +70,8 @@ class Evidence:
         self.attributes: Mapping[str, Any] = span.attributes
         self.memo = memo or Memo()
         self.ref: SpanRef = _span_ref(span.trace_id, span.span_id)
+        self.kind: StepKind | None = None
+        """What all dialects together made of the span: set before content is asked for."""
 
     @property
     def events(self) -> tuple[SpanEvent, ...]:
@@ -91,7 +93,10 @@ class Evidence:
 class Dialect(Protocol):
     """Reads one span. Pure: the same span gives the same reading; it never raises on any input."""
 
-    info: DialectCard
+    @property
+    def info(self) -> DialectCard:
+        """Its card."""
+        ...
 
     def speaks(self, names: frozenset[str]) -> bool:
         """Whether a span with these attribute names (and `event:NAME` for its events and log records) may be this dialect's."""

@@ -80,6 +80,7 @@ class Envelope:
 
     def _content(self, evidence: Evidence, kind: StepKind) -> StepContent:
         notes = evidence.notes()
+        kind = evidence.kind or kind
         if kind is StepKind.TOOL:
             return self._tool(evidence, notes)
         given = self._messages(evidence, self.names.input, "user", notes)

@@ -1,6 +1,6 @@
 """One span to one step: every dialect that speaks is asked, the most specific first, and the first answer wins field by field."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from otel_eval.dialects.base import Dialect, Evidence, Reading
@@ -15,6 +15,8 @@ from otel_eval.model import (
     Step,
     StepContent,
     StepKind,
+    ToolCall,
+    ToolResult,
 )
 
 _INCOMPLETE = frozenset({GapReason.TRUNCATED, GapReason.ATTRIBUTES_DROPPED, GapReason.REDACTED})
@@ -76,6 +78,7 @@ class Reader:
         span, logs = evidence.span, evidence.logs
         merged = readings[0][1] if len(readings) == 1 else _merged([r for _, r in readings])
         kind = merged.kind or StepKind.OTHER
+        evidence.kind = merged.kind
         is_error = span.status_code == STATUS_ERROR or bool(merged.is_error)
         if kind is StepKind.TOOL and not is_error:
             is_error = any(e.name == "exception" for e in span.events) or bool(span.attributes.get("error.type"))
@@ -188,7 +191,11 @@ def _overlaid(sources: list[Callable[[], StepContent]]) -> StepContent:
             if value is None or value == ():
                 continue
             known = chosen.get(name)
-            if known is None or (not damaged and any(g.reason in _INCOMPLETE for g in known[0].gaps) and len_of(value) >= len_of(known[1])):
+            if known is not None and name in _MADE_WHOLE:
+                chosen[name] = (known[0], _MADE_WHOLE[name](known[1], value))
+            elif known is None or (
+                not damaged and any(g.reason in _INCOMPLETE for g in known[0].gaps) and len_of(value) >= len_of(known[1])
+            ):
                 chosen[name] = (content, value)
         if _settled(chosen):
             break
@@ -196,8 +203,32 @@ def _overlaid(sources: list[Callable[[], StepContent]]) -> StepContent:
     return StepContent(
         **{name: value for name, (_, value) in chosen.items()},
         earlier=next((c.earlier for c in used if c.earlier), ()),
-        gaps=tuple(dict.fromkeys(g for c in used for g in c.gaps))
+        gaps=tuple(dict.fromkeys(g for c in used for g in c.gaps)),
     )
+
+
+def _whole_call(known: ToolCall, other: ToolCall) -> ToolCall:
+    """A call with what only another recording of it says."""
+    has_arguments = known.arguments is not None
+    return ToolCall(
+        id=known.id or other.id,
+        name=known.name or other.name,
+        arguments=known.arguments if has_arguments else other.arguments,
+        raw=known.raw if has_arguments else None if other.arguments is not None else known.raw or other.raw,
+    )
+
+
+def _whole_result(known: ToolResult, other: ToolResult) -> ToolResult:
+    """A result with what only another recording of it says."""
+    return ToolResult(
+        call_id=known.call_id or other.call_id,
+        name=known.name or other.name,
+        content=known.content if known.content is not None else other.content,
+        is_error=known.is_error if known.is_error is not None else other.is_error,
+    )
+
+
+_MADE_WHOLE: Mapping[str, Callable[[Any, Any], Any]] = {"tool_call": _whole_call, "tool_result": _whole_result}
 
 
 def len_of(value: Any) -> int:
@@ -207,5 +238,7 @@ def len_of(value: Any) -> int:
 
 def _settled(chosen: dict[str, tuple[StepContent, Any]]) -> bool:
     """Whether input and output (or call and result) are there and whole."""
-    have = ("input" in chosen and "output" in chosen) or ("tool_call" in chosen and "tool_result" in chosen)
+    call = chosen["tool_call"][1] if "tool_call" in chosen else None
+    ran = call is not None and call.arguments is not None and call.name is not None and "tool_result" in chosen
+    have = ran or ("input" in chosen and "output" in chosen)
     return have and not any(g.reason in _INCOMPLETE for c, _ in chosen.values() for g in c.gaps)
