@@ -10,8 +10,10 @@ reply out of the request.
 
 import asyncio
 import json
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Self, TypeAlias
 
 Reply: TypeAlias = Mapping[str, Any] | Callable[[Mapping[str, Any]], Mapping[str, Any]]
@@ -119,3 +121,20 @@ def _head(reply: Mapping[str, Any], size: int) -> bytes:
     }
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     return f"HTTP/1.1 {reply.get('status', 200)} Status\r\n{lines}\r\n".encode()
+
+
+@contextmanager
+def judge_server(replies: Sequence[Reply]) -> Iterator[JudgeServer]:
+    """The same server on a loop of its own, for code that runs its own loop."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    server = JudgeServer(replies)
+    asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result()
+    try:
+        yield server
+    finally:
+        asyncio.run_coroutine_threadsafe(server.__aexit__(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

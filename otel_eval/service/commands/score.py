@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
@@ -118,9 +118,16 @@ def _stdout_sink(format: str) -> Sink:
 def _otlp_sink(text: str) -> OtlpEventSink:
     """The sink for an endpoint: a base address, or the whole one of the logs signal; headers and the rest from OTEL_EXPORTER_OTLP_*."""
     url = text if text.rstrip("/").endswith("/v1/logs") else url_of_signal(text, "logs")
-    ours = version("otel-eval")
+    ours = _own_version()
     resource = {"service.name": os.environ.get("OTEL_SERVICE_NAME") or "otel-eval", "service.version": ours}
     return OtlpEventSink(replace(endpoint_from_env(os.environ, "logs"), url=url), resource=resource, version=ours)
+
+
+def _own_version() -> str:
+    try:
+        return version("otel-eval")
+    except PackageNotFoundError:  # run from the source tree without being installed
+        return ""
 
 
 def _otlp_lines(sink: OtlpEventSink | None) -> Iterator[str]:
