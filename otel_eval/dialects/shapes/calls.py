@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from otel_eval.dialects.shapes.notes import Notes, is_redacted
-from otel_eval.dialects.shapes.text import first_present, json_text, text_or_none, value_from_text
+from otel_eval.dialects.shapes.text import first_present, id_or_none, json_text, text_or_none, value_from_text
 from otel_eval.model import GapReason, ToolCall, ToolResult
 
 _CALL_IDS = ("call_id", "tool_call_id", "toolCallId", "toolUseId", "tool_use_id", "id", "ref")
@@ -23,7 +23,7 @@ def call_from_value(value: Mapping[str, Any], notes: Notes) -> ToolCall:
     elif isinstance(inner, str) and item.get("name") is None:
         item["name"] = inner
     name = text_or_none(first_present(item, *_CALL_NAMES))
-    call_id = text_or_none(first_present(item, *_CALL_IDS))
+    call_id = id_or_none(first_present(item, *_CALL_IDS))
     raw = next((item[k] for k in _ARGUMENTS if k in item), _ABSENT)
     arguments, text = arguments_from_value(raw, notes)
     return ToolCall(id=call_id.strip() if call_id else None, name=name, arguments=arguments, raw=text)
@@ -62,7 +62,7 @@ def arguments_from_value(raw: Any, notes: Notes) -> tuple[dict[str, Any] | None,
 
 def result_from_value(value: Mapping[str, Any], notes: Notes) -> ToolResult:
     """A tool result from any producer's object."""
-    call_id = text_or_none(first_present(dict(value), *_RESULT_IDS))
+    call_id = id_or_none(first_present(dict(value), *_RESULT_IDS))
     name = text_or_none(first_present(dict(value), "name", "tool_name", "toolName"))
     raw = next((value[k] for k in _RESULTS if k in value), None)
     content, is_error = content_from_result(raw, notes)
@@ -87,6 +87,10 @@ def _error_flag(value: Mapping[str, Any]) -> bool | None:
 _BLOCK_LISTS = ('[{"json":', '[{"text":', '[{"type": "text"', '[{"type":"text"')  # Bedrock's and Anthropic's results written out as text
 
 
+# The object that agent-framework (before 1.0) writes out as a result's text.
+RESULT_OBJECTS = ('{"type": "function_result"', '{"type":"function_result"')
+
+
 def content_from_result(raw: Any, notes: Notes) -> tuple[str | None, bool | None]:
     """(text, is_error) of a result's payload: text as it is, lists of blocks joined, typed and wrapped values opened, else JSON text."""
     if raw is None:
@@ -95,6 +99,10 @@ def content_from_result(raw: Any, notes: Notes) -> tuple[str | None, bool | None
         if is_redacted(raw):
             notes.add(GapReason.REDACTED)
             return None, None
+        if raw.startswith(RESULT_OBJECTS):
+            value = value_from_text(raw)
+            if isinstance(value, Mapping) and "result" in value:
+                return _from_object(value, notes)
         if raw.startswith(_BLOCK_LISTS):
             value = value_from_text(raw)
             texts = [_block_text(b) for b in value] if isinstance(value, list) else []
@@ -115,6 +123,9 @@ def _from_object(raw: Mapping[str, Any], notes: Notes) -> tuple[str | None, bool
     if "value" in raw and kind in ("text", "json", "error-text", "error-json", "content"):  # Vercel AI SDK 5 and later
         content, _ = content_from_result(raw["value"], notes)
         return content, True if str(kind).startswith("error") else None
+    if kind == "function_result" and "result" in raw:
+        content, _ = content_from_result(raw["result"], notes)
+        return content, True if raw.get("exception") else None
     opened = _wrapped_message(raw)
     if opened is not None:
         content, inner_error = content_from_result(opened.get("content"), notes)
@@ -134,7 +145,7 @@ def _wrapped_message(raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return raw["kwargs"]  # type: ignore[no-any-return]  # narrowed by isinstance on the same expression
     if raw.get("type") == "tool" and isinstance(raw.get("data"), Mapping):
         return raw["data"]  # type: ignore[no-any-return]  # as above
-    if (raw.get("type") == "tool" or raw.get("role") == "tool") and "content" in raw:
+    if (raw.get("type") == "tool" or raw.get("role") == "tool" or "tool_call_id" in raw) and "content" in raw:
         return raw
     if isinstance(raw.get("output"), Mapping) and set(raw) <= {"output", "kwargs"}:  # OpenLLMetry's LangChain callback
         return _wrapped_message(raw["output"])

@@ -5,7 +5,7 @@ from typing import Any
 
 from otel_eval.dialects.shapes.calls import call_from_value, content_from_result, result_from_value
 from otel_eval.dialects.shapes.notes import Notes, is_redacted
-from otel_eval.dialects.shapes.parts import is_block, is_part_type, parts_from_content, parts_from_item, text_parts
+from otel_eval.dialects.shapes.parts import is_bare_call, is_block, is_part_type, parts_from_content, parts_from_item, text_parts
 from otel_eval.dialects.shapes.plain import plain_messages
 from otel_eval.dialects.shapes.reprs import looks_like_repr, value_from_repr
 from otel_eval.dialects.shapes.text import first_present, text_or_none, unquoted, value_from_text
@@ -375,7 +375,7 @@ def unwrapped(item: Mapping[str, Any]) -> list[tuple[Any, Role | None]] | None:
     Requests and responses of providers, LangChain constructors and results, agents' state: whatever stands around messages.
     """
     kind = item.get("type")
-    if isinstance(kind, str) and is_part_type(kind):
+    if (isinstance(kind, str) and is_part_type(kind)) or is_bare_call(item):
         return None
     for member, opener in _WRAPPERS.items():
         if member in item:
@@ -470,6 +470,16 @@ def _message_member(item: Mapping[str, Any]) -> Unwrapped | None:
     return None
 
 
+def _arguments_member(item: Mapping[str, Any]) -> Unwrapped | None:
+    """What a decorator recorded of a function: its only positional argument, or the keyword ones."""
+    args, kwargs = item["args"], item.get("kwargs")
+    if not set(item) <= {"args", "kwargs"} or not isinstance(args, (list, tuple)):
+        return None
+    if len(args) == 1 and not kwargs and isinstance(args[0], (str, Mapping, list)):
+        return [(args[0], None)]
+    return [(kwargs, None)] if not args and isinstance(kwargs, Mapping) and kwargs else None
+
+
 def _update_member(item: Mapping[str, Any]) -> Unwrapped | None:
     inner = item["update"]
     return [(inner, None)] if isinstance(inner, (Mapping, list)) else None
@@ -486,6 +496,7 @@ _WRAPPERS: dict[str, Callable[[Mapping[str, Any]], Unwrapped | None]] = {
     "contents": _request("contents"),
     "message": _message_member,
     "update": _update_member,
+    "args": _arguments_member,
     "input": _request("input"),
     "inputs": _request("inputs"),
     "output": _request("output"),
@@ -554,6 +565,7 @@ def _opens(value: Mapping[str, Any]) -> bool:
         "lc" in value
         or (value.get("type") in ("tool", "text", "json", "error-text", "error-json", "content"))
         or value.get("role") == "tool"
+        or ("tool_call_id" in value and "content" in value)
         or (isinstance(value.get("output"), Mapping) and set(value) <= {"output", "kwargs"})
         or (isinstance(value.get("content"), list) and bool({"isError", "structuredContent", "_meta", "meta"} & set(value)))
         or (set(value) <= {"type", "text"} and "text" in value)

@@ -66,6 +66,8 @@ def parts_from_block(block: Mapping[str, Any], notes: Notes) -> tuple[Part, ...]
     reader = _BY_CLASS.get(str(block.get("__class__")))
     if reader:
         return reader(block, notes)
+    if is_bare_call(block):
+        return _result(block, notes) if "output" in block or "result" in block else _call(block, notes)
     for member, read in _BY_MEMBER.items():
         if block.get(member) is not None:
             return read(block, notes)
@@ -90,11 +92,16 @@ _TELLING_MEMBERS = (
 )
 
 
+def is_bare_call(value: Mapping[str, Any]) -> bool:
+    """Whether an object without a type is a call or its result, by its members (Vercel AI SDK's `ai.response.toolCalls`)."""
+    return "toolCallId" in value and "toolName" in value
+
+
 def is_block(value: Mapping[str, Any]) -> bool:
     """Whether an object is a part of a message rather than plain data."""
     kind = value.get("type") or value.get("part_kind") or value.get("block_type")
     named = (isinstance(kind, str) and is_part_type(kind)) or value.get("__class__") in _BY_CLASS
-    return named or any(isinstance(value.get(m), (Mapping, list)) for m in _TELLING_MEMBERS)
+    return named or is_bare_call(value) or any(isinstance(value.get(m), (Mapping, list)) for m in _TELLING_MEMBERS)
 
 
 def _text(block: Mapping[str, Any], notes: Notes) -> tuple[Part, ...]:

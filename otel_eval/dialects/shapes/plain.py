@@ -5,6 +5,7 @@ Whatever is a hair's breadth different takes the general readers; both give the 
 
 from typing import Any
 
+from otel_eval.dialects.shapes.calls import RESULT_OBJECTS
 from otel_eval.dialects.shapes.notes import LONGEST_PLACEHOLDER, is_redacted
 from otel_eval.dialects.shapes.text import json_text
 from otel_eval.model import Message, Part, SpanRef, Text, ToolCall, ToolResult
@@ -20,6 +21,8 @@ _ROLES = frozenset({"system", "user", "assistant", "tool"})
 _LOOKED_INTO = frozenset('F[NC{"')
 # Members of a structured result that may be a wrapper around the result proper.
 _WRAPPER_MEMBERS = frozenset({"type", "value", "lc", "content", "output", "text", "role", "json", "data", "isError", "kwargs"})
+
+_OPENED = ("Observation:", *RESULT_OBJECTS)
 
 
 def plain_messages(items: list[Any], source: SpanRef | None) -> list[Message] | None:
@@ -87,6 +90,6 @@ def _plain_result(part: dict[str, Any]) -> Part | None:
         if not _WRAPPER_MEMBERS.isdisjoint(content):
             return None
         content = json_text(content)
-    elif type(content) is not str or content[:1] == "[" or len(content) <= LONGEST_PLACEHOLDER or content.startswith("Observation:"):
+    elif type(content) is not str or content[:1] == "[" or len(content) <= LONGEST_PLACEHOLDER or content.startswith(_OPENED):
         return None
     return _result(call_id.strip(), None, content, None)

@@ -124,6 +124,11 @@ def first_present(value: dict[str, Any], *names: str) -> Any:
     return None
 
 
+def id_or_none(value: Any) -> str | None:
+    """A call's id. Some are lists (agent-framework over Assistants: run and call), told as JSON text, which exporters decode: text again."""
+    return json_text(value) if isinstance(value, list) and value else text_or_none(value)
+
+
 def text_or_none(value: Any) -> str | None:
     """A non-empty text, else None; numbers as text. "null" and "None" count as absent (seen in exported span types)."""
     if isinstance(value, str):
