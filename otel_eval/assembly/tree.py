@@ -190,11 +190,25 @@ def _fold_nested_calls(trace: Trace) -> int:
         if len({n.step.response_id or n.step.ref.span_id for n in good}) > 1:
             node.step = replace(node.step, kind=StepKind.WRAPPER)  # it groups several calls: a run, not a call
             continue
+        if not _tell_one_call(node.step, good[0].step):
+            continue  # an agent's own call around another agent's (Google ADK by OpenInference)
         node.step = _merged(node.step, good[0].step)
         for call in calls:
             _demote(call)
             folded += 1
     return folded
+
+
+def _tell_one_call(outer: Step, inner: Step) -> bool:
+    """Whether two nested recordings can be of one call: the same id, nothing said on one side, or the same answer or question."""
+    if outer.response_id and outer.response_id == inner.response_id:
+        return True
+    ours, theirs = outer.content, inner.content
+    if not ours.output or not theirs.output:
+        return True
+    if same_answer(ours.output, theirs.output):
+        return True
+    return outer.agent_name in (None, inner.agent_name) and same_last_input(outer, inner)
 
 
 def _directly_inside(node: Node) -> Iterator[Node]:
@@ -215,11 +229,19 @@ def _fold_same_response(trace: Trace) -> int:
         if node.step.kind is not StepKind.INFERENCE or not response_id:
             continue
         known = first.setdefault(response_id, node)
-        if known is not node and known.tool is node.tool:
+        if known is not node and known.tool is node.tool and not _goes_on(known.step, node.step):
             known.step = _merged(known.step, node.step)
             _demote(node)
             folded += 1
     return folded
+
+
+def _goes_on(known: Step, step: Step) -> bool:
+    """Whether a call under the same id came later and says something else: one id for a whole run (OpenAI Assistants), no second recording."""
+    if step.start_ns < known.end_ns:
+        return False
+    ours, theirs = known.content.output, step.content.output
+    return bool(ours and theirs) and not same_answer(ours or (), theirs or ())
 
 
 def _fold_siblings(trace: Trace) -> int:
