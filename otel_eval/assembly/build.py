@@ -18,6 +18,7 @@ from otel_eval.model import (
     SpanRef,
     Step,
     StepContent,
+    StepKind,
     ToolCall,
     ToolRun,
     Turn,
@@ -49,7 +50,7 @@ def conversation_from_pieces(conversation_id: str | None, pieces: Sequence[Piece
         id=conversation_id,
         messages=messages,
         turns=_turns(entries, pieces),
-        system=thread.system,
+        system=thread.system or _system_of_frames(lines),
         agent=next((line.agent for line in lines if line.agent), None),
         agents=tuple(dict.fromkeys(a for line in lines for a in line.agents)),
         tools={d["name"]: d for s in calls for d in s.content.tool_definitions},
@@ -69,6 +70,17 @@ def conversation_from_pieces(conversation_id: str | None, pieces: Sequence[Piece
         end_ns=max((p.trace.end_ns for p in pieces), default=0),
         attributes={k: v for p in pieces for n in p.trace.nodes for k, v in n.step.attributes.items()},
     )
+
+
+def _system_of_frames(lines: Sequence[Line]) -> str | None:
+    """The system prompt that only a run's own span tells (agent-framework), the outermost run's first."""
+    for line in lines:
+        for frame in line.frames:
+            if frame.kind is StepKind.AGENT:
+                told = frame.content.system or next((m.text for m in frame.content.input or () if m.role == "system" and m.text), None)
+                if told:
+                    return told
+    return None
 
 
 def _failed(step: Step) -> bool:
