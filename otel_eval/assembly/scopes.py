@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from otel_eval.assembly.alike import same_message
 from otel_eval.assembly.thread import conversational, is_quoted
 from otel_eval.assembly.tree import Node, Trace
-from otel_eval.model import Message, Step, StepKind
+from otel_eval.model import Message, Step, StepKind, ToolCall
 
+_HANDOFF_WORDS = ("transfer", "handoff", "hand_off", "hand-off", "switch_to", "delegate_to")
 _RUNS = frozenset({StepKind.AGENT, StepKind.WORKFLOW})
 
 
@@ -95,10 +96,10 @@ def _split(nodes: list[Node]) -> list[Line]:
         if node.step.kind is StepKind.INFERENCE:
             part = next((p for p in reversed(parts) if p.takes(node)), None)
             if part is None:
-                part = _Part()
+                part = _Part(is_called=any(p.nodes and node.agent not in (n.agent for n in p.nodes[-1:]) and p.calls(node) for p in parts))
                 parts.append(part)
             part.add(node)
-    parts.sort(key=lambda p: (p.depth, -len(p.nodes)))
+    parts.sort(key=lambda p: (p.is_called, p.depth, -len(p.nodes)))
     if not parts:
         return _line_without_calls(nodes)
     _give_tools(parts, [*(n for n in nodes if n.step.kind is StepKind.TOOL), *_likely_tools(parts, nodes)])
@@ -130,7 +131,11 @@ class _Part:
     call_ids: set[str] = field(default_factory=set)
     call_names: set[str] = field(default_factory=set)
     systems: set[str] = field(default_factory=set)
+    pending: list[ToolCall] = field(default_factory=list)
+    """Calls of the last answer: what comes before their results runs inside them."""
     depth: int = 1_000
+    is_called: bool = False
+    """Whether it began inside a call of another line."""
 
     def add(self, node: Node) -> None:
         self.nodes.append(node)
@@ -138,12 +143,27 @@ class _Part:
         self.scopes.add(id(scope))
         self.depth = min(self.depth, scope.depth if scope is not None else node.depth)
         content = node.step.content
+        self.pending = [c for m in (content.output or ())[-1:] for c in m.tool_calls]
         if self.first is None:
             given = _heard(content.input)
             self.first = given[0] if given else None
             self._note_calls(given)
         self.systems.add(_system(node.step))
         self._note_calls(content.output or ())
+
+    def calls(self, node: Node) -> bool:
+        """Whether another agent runs inside a call that waits for its result: then it is a sub-agent, though it is told the same words.
+
+        A handoff is told of the call (or shown it as a quoted transcript), and is named as one.
+        """
+        if not self.pending or node.agent is None or _system(node.step) in self.systems:
+            return False
+        if any(c.name and c.name.lower().startswith(_HANDOFF_WORDS) for c in self.pending):
+            return False
+        given = node.step.content.input or ()
+        waiting = {c.id for c in self.pending if c.id}
+        told = any(c.id in waiting for m in given for c in m.tool_calls) or any(is_quoted(m) for m in given)
+        return not told
 
     def _note_calls(self, messages: Iterable[Message]) -> None:
         for message in messages:
@@ -159,6 +179,8 @@ class _Part:
         start = _first_said(node.step.content.input)
         if start is None:
             return scope in self.scopes or node.step.content.output is None
+        if scope not in self.scopes and self.calls(node):
+            return False
         if self.first is not None and (start is self.first or same_message(self.first, start)):
             return self.first.text is not None or scope in self.scopes
         given = _heard(node.step.content.input)

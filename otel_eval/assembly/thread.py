@@ -133,6 +133,9 @@ class Thread:
             if entry.message is not message:
                 entry.message = enriched(entry.message, self._without_later_calls(j, message))
             return True
+        if message.role == "assistant" and entry.message.role == "assistant" and not entry.message.tool_calls and _goes_on(entry.message, message):
+            entry.message = replace(message, source=entry.message.source)
+            return True
         for choice in entry.choices:
             if message.role == "assistant" and same_message(choice, message):
                 entry.message, entry.choices = choice, ()
@@ -285,6 +288,11 @@ def _other_ids(a: Message, b: Message) -> bool:
     """Whether both call tools under ids of which none is the same: two answers, however alike."""
     ours, theirs = {c.id for c in a.tool_calls if c.id}, {c.id for c in b.tool_calls if c.id}
     return bool(ours and theirs and not ours & theirs)
+
+
+def _goes_on(known: Message, told: Message) -> bool:
+    """Whether a history's assistant message is ours with calls that a framework put behind it (LangGraph's supervisor)."""
+    return bool(known.text and told.text and told.tool_calls) and squeezed(told.text).startswith(squeezed(known.text))
 
 
 _WRAPPED_CHARS = 8  # shorter texts stand in longer ones by chance
