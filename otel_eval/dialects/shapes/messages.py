@@ -10,6 +10,7 @@ from otel_eval.dialects.shapes.plain import plain_messages
 from otel_eval.dialects.shapes.reprs import looks_like_repr, value_from_repr
 from otel_eval.dialects.shapes.text import first_present, text_or_none, unquoted, value_from_text
 from otel_eval.dialects.shapes.textsteps import observation_text, parts_from_protocol
+from otel_eval.dialects.shapes.transcript import is_transcript, messages_from_transcript
 from otel_eval.model import GapReason, Message, Part, Role, SpanRef, Text, ToolCall, ToolResult
 
 ROLES: Mapping[str, Role] = {
@@ -56,6 +57,8 @@ def messages_from_value(value: Any, role: Role, notes: Notes, source: SpanRef | 
     Normal form: each tool result is a message of its own with role tool; a message holds parts in their order.
     """
     if isinstance(value, str):
+        if role == "user" and is_transcript(value):
+            return tuple(messages_from_transcript(value, notes, source))
         value = value_from_text(value, notes)
     if type(value) is list:
         plain = plain_messages(value, source)
@@ -131,11 +134,10 @@ def _from_list(items: Any, role: Role, notes: Notes, source: SpanRef | None, dep
 def _object_in_text(text: str, notes: Notes) -> Any:
     """The message, or list of messages, that a text inside a list or wrapper writes out as JSON or as a Python repr; None for plain
     words."""
-    if text[:1] in ("{", "["):
+    value: Any = value_from_repr(text) if looks_like_repr(text) else None
+    if value is None and text[:1] in ("{", "["):
         value = value_from_text(text, notes)
-    elif looks_like_repr(text):
-        value = value_from_repr(text)
-    else:
+    if value is None:
         return None
     first = value[0] if isinstance(value, list) and value else value
     if isinstance(first, (dict, list)) and (
@@ -248,6 +250,8 @@ def message_from_object(item: Mapping[str, Any], default: Role, notes: Notes, so
     if role is None:
         notes.add(GapReason.ROLE_UNKNOWN)
         role = default
+    if role == "tool" and any(type(p) is ToolCall for p in _parts_of(item)):
+        role = "assistant"  # Strands tells a tool run's call as a message of role tool
     if role == "user" and item.get("tool_call_id") and not _has_result_parts(item):
         role = "tool"  # OpenInference flattens Anthropic's tool_result blocks into the user message they came in
     if role == "tool" and _is_definition(item.get("content")):
@@ -274,6 +278,11 @@ def message_from_object(item: Mapping[str, Any], default: Role, notes: Notes, so
         parts.append(Text(text=refusal))
     finish = text_or_none(item.get("finish_reason") or item.get("stop_reason"))
     return split_message(role, tuple(parts), source, name=text_or_none(item.get("name")), finish_reason=finish)
+
+
+def _parts_of(item: Mapping[str, Any]) -> tuple[Part, ...]:
+    parts = item.get("parts")
+    return parts_from_content(parts, Notes()) if isinstance(parts, (list, tuple)) else ()
 
 
 def _is_definition(content: Any) -> bool:
