@@ -9,7 +9,7 @@ when they stand in one agent scope under one system prompt (so deltas do); else 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from otel_eval.assembly.alike import same_message
+from otel_eval.assembly.alike import same_message, same_text
 from otel_eval.assembly.thread import conversational, is_quoted
 from otel_eval.assembly.tree import Node, Trace
 from otel_eval.model import Message, Step, StepKind, ToolCall
@@ -99,11 +99,22 @@ def _split(nodes: list[Node]) -> list[Line]:
                 part = _Part(is_called=any(p.nodes and node.agent not in (n.agent for n in p.nodes[-1:]) and p.calls(node) for p in parts))
                 parts.append(part)
             part.add(node)
-    parts.sort(key=lambda p: (p.is_called, p.depth, -len(p.nodes)))
+    told = _answer_of_run(nodes) if len(parts) > 1 else None
+    parts.sort(key=lambda p: (p.is_called, told is None or p.answer is None or not same_text(told, p.answer), p.depth, -len(p.nodes)))
     if not parts:
         return _line_without_calls(nodes)
     _give_tools(parts, [*(n for n in nodes if n.step.kind is StepKind.TOOL), *_likely_tools(parts, nodes)])
     return [_line(p, nodes if p is parts[0] else p.nodes, main=p is parts[0]) for p in parts]
+
+
+def _answer_of_run(nodes: list[Node]) -> str | None:
+    """The answer that the outermost span with one tells: the user's line is the one that gave it."""
+    frames = [n for n in nodes if n.step.kind in _RUNS or (n.step.kind is StepKind.WRAPPER and n.step.read_content)]
+    for frame in sorted(frames, key=lambda n: (n.depth, n.step.start_ns)):
+        text = next((m.text for m in reversed(frame.step.content.output or ()) if m.role == "assistant" and m.text), None)
+        if text is not None:
+            return text
+    return None
 
 
 def _line_without_calls(nodes: list[Node]) -> list[Line]:
@@ -131,6 +142,9 @@ class _Part:
     call_ids: set[str] = field(default_factory=set)
     call_names: set[str] = field(default_factory=set)
     systems: set[str] = field(default_factory=set)
+    answered: bool = False
+    """Whether the last model call ended in words and asked for no tool."""
+    answer: str | None = None
     pending: list[ToolCall] = field(default_factory=list)
     """Calls of the last answer: what comes before their results runs inside them."""
     depth: int = 1_000
@@ -143,7 +157,10 @@ class _Part:
         self.scopes.add(id(scope))
         self.depth = min(self.depth, scope.depth if scope is not None else node.depth)
         content = node.step.content
-        self.pending = [c for m in (content.output or ())[-1:] for c in m.tool_calls]
+        last = (content.output or ())[-1:]
+        self.pending = [c for m in last for c in m.tool_calls]
+        self.answered = bool(last) and not self.pending and last[0].text is not None
+        self.answer = last[0].text if self.answered else self.answer
         if self.first is None:
             given = _heard(content.input)
             self.first = given[0] if given else None
@@ -165,6 +182,13 @@ class _Part:
         told = any(c.id in waiting for m in given for c in m.tool_calls) or any(is_quoted(m) for m in given)
         return not told
 
+    def _is_asked_apart(self, node: Node) -> bool:
+        """Whether another prompt is asked the same question without being told our answer: a guardrail, a title, a judge beside the agent."""
+        if _system(node.step) in self.systems:
+            return False
+        given = node.step.content.input or ()
+        return not any(m.role in ("assistant", "tool") or is_quoted(m) for m in given)
+
     def _note_calls(self, messages: Iterable[Message]) -> None:
         for message in messages:
             for call in message.tool_calls:
@@ -180,6 +204,8 @@ class _Part:
         if start is None:
             return scope in self.scopes or node.step.content.output is None
         if scope not in self.scopes and self.calls(node):
+            return False
+        if self.answered and self._is_asked_apart(node):
             return False
         if self.first is not None and (start is self.first or same_message(self.first, start)):
             return self.first.text is not None or scope in self.scopes

@@ -39,16 +39,19 @@ class Thread:
         self._raw: tuple[Message, ...] = ()
         self._after_raw = 0
         self._is_delta = False
+        self._is_aside = False
+        self._last_response: str | None = None
 
     def feed(self, step: Step) -> None:
         """Take in one model call: what is new of its input, then its output."""
         for content in (*step.content.earlier, step.content):
+            self._is_aside = False
             self._note_system(content.system, content.input)
             end = len(self.entries)
             if content.input is not None:
                 end = self._take_input(content.input, step)
             outputs = _outputs(content.output or ())
-            if outputs:
+            if outputs and not self._is_aside:
                 self._take_output(outputs, end, step)
 
     def _note_system(self, system: str | None, given: tuple[Message, ...] | None) -> None:
@@ -63,6 +66,9 @@ class Thread:
         tail = conversational(raw[known:] if shares else raw)
         if not shares:
             start = self._start_of(tail, step)
+        chained = step.previous_response_id is not None and step.previous_response_id == self._last_response
+        self._last_response = step.response_id or self._last_response
+        self._is_delta = self._is_delta or chained
         if self._is_delta and not shares and not start and not self._covers(tail):
             end = self._append(tail, step)
         else:
@@ -121,10 +127,22 @@ class Thread:
             self.gap_reasons.add(GapReason.HISTORY_BREAK)
             i, j, matched = *moved, True
         if i >= len(tail):
-            return j
+            return j if j >= len(entries) or not tail or start else self._heard_again(tail, j, step)
         if j >= len(entries):
             return self._append(tail[i:], step)
         return self._append_after_break(tail, i, j, matched, step)
+
+    def _heard_again(self, tail: list[Message], j: int, step: Step) -> int:
+        """An input that is only a beginning of what is known. In the same run it is a retry, or a second recording. In a later trace it is a turn of an
+        agent without memory that hears the same words again; under another system prompt, an aside (a title, a summary) that is no part of the talk.
+        """
+        if self.entries[-1].trace_id == step.ref.trace_id:
+            return j
+        if self.system is not None and (told := _system_of(step)) is not None and told != self.system:
+            self._is_aside = True
+            return j
+        self._is_delta = True
+        return self._append(tail, step)
 
     def _absorb(self, j: int, message: Message, *, after_match: bool) -> bool:
         """Whether entry j and this message are the same; if so the entry learns from it."""
@@ -288,6 +306,11 @@ def _other_ids(a: Message, b: Message) -> bool:
     """Whether both call tools under ids of which none is the same: two answers, however alike."""
     ours, theirs = {c.id for c in a.tool_calls if c.id}, {c.id for c in b.tool_calls if c.id}
     return bool(ours and theirs and not ours & theirs)
+
+
+def _system_of(step: Step) -> str | None:
+    content = step.content
+    return content.system or next((m.text for m in content.input or () if m.role == "system" and m.text), None)
 
 
 def _goes_on(known: Message, told: Message) -> bool:

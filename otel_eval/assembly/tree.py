@@ -74,6 +74,7 @@ def trace_from_steps(trace_id: str, steps: Sequence[Step], id_keys: Sequence[str
         elif parent is not node and not _would_circle(node, parent):
             node.parent = parent
             parent.children.append(node)
+    _adopt_called_agents(nodes)
     roots = [n for n in nodes if n.parent is None]
     _set_depths(roots)
     trace = Trace(id=trace_id, nodes=nodes, roots=roots, gaps=gaps)
@@ -81,6 +82,27 @@ def trace_from_steps(trace_id: str, steps: Sequence[Step], id_keys: Sequence[str
     trace.end_ns = max((n.step.end_ns for n in nodes), default=0)
     _set_conversation_ids(trace, id_keys)
     return trace
+
+
+def _adopt_called_agents(nodes: list[Node]) -> None:
+    """Hang an agent that runs beside the tool of its name, in the same moments, below that tool: flat producers lose the nesting of an agent
+    called as a tool (OpenLLMetry for OpenAI Agents)."""
+    agents = [n for n in nodes if n.step.kind is StepKind.AGENT and n.step.agent_name and n.parent is not None]
+    tools = [n for n in nodes if n.step.kind is StepKind.TOOL and n.step.tool_name] if len(agents) > 1 else []
+    for agent in agents if tools else ():
+        name = _plain_name(agent.step.agent_name)
+        for tool in tools:
+            inside = tool.step.start_ns <= agent.step.start_ns and agent.step.end_ns <= tool.step.end_ns
+            if inside and name in _plain_name(tool.step.tool_name) and not any(a is tool for a in agent.ancestors()):
+                if agent.parent is not None and not any(a is agent for a in (tool, *tool.ancestors())):
+                    agent.parent.children.remove(agent)
+                    agent.parent = tool
+                    tool.children.append(agent)
+                break
+
+
+def _plain_name(name: str | None) -> str:
+    return "".join(c if c.isalnum() else "_" for c in (name or "").lower())
 
 
 def _moment(step: Step) -> tuple[int, int, str]:

@@ -28,6 +28,8 @@ class Names:
     response_id: tuple[str, ...] = ()
     system: tuple[str, ...] = ()
     definitions: tuple[str, ...] = ()
+    result_member: str | None = None
+    """The one member of an object that the exporter puts around a tool's plain result."""
     metadata: tuple[str, ...] = ()
     """JSON attributes in which a conversation id may stand."""
 
@@ -119,13 +121,21 @@ class Envelope:
         name = _first_text(a, self.names.tool_name) or (evidence.span.name if self.span_name_is_tool else None) or None
         raw = _first(a, (*self.names.tool_input, *self.names.input), notes)
         call = tool_call_of_span(call_id, name, unquoted(raw) if isinstance(raw, str) and raw[:1] == '"' else raw, notes)
-        out = _first(a, (*self.names.tool_output, *self.names.output), notes)
+        out = _unwrapped(_first(a, (*self.names.tool_output, *self.names.output), notes), self.names.result_member)
         content, is_error = content_of_result(out, notes) if out is not None else (None, None)
         return StepContent(
             tool_call=call,
             tool_result=ToolResult(call_id=call_id, name=name, content=content, is_error=is_error) if content is not None else None,
             gaps=tuple(notes.gaps),
         )
+
+
+def _unwrapped(out: Any, member: str | None) -> Any:
+    """A result without the exporter's own object around it."""
+    if member is None or not isinstance(out, str) or not out.startswith('{"' + member + '"'):
+        return out
+    value = value_from_text(out)
+    return value[member] if isinstance(value, dict) and set(value) == {member} and isinstance(value[member], str) else out
 
 
 def _first(a: Mapping[str, Any], names: tuple[str, ...], notes: Notes) -> Any:

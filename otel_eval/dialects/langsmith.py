@@ -24,6 +24,7 @@ LANGSMITH = Envelope(
         input=("gen_ai.prompt", "inputs"),
         output=("gen_ai.completion", "outputs"),
         tool_name=("gen_ai.tool.name",),
+        result_member="output",
         model=("gen_ai.response.model", "gen_ai.request.model"),
         response_id=("gen_ai.response.id",),
         definitions=("gen_ai.tool.definitions",),

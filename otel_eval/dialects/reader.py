@@ -131,14 +131,19 @@ def _merged(readings: list[Reading]) -> Reading:
     return out
 
 
+_NO_ID = frozenset({"null", "none", "undefined", "nil", "n/a", "unknown"})  # what producers write for a missing id
+
+
 def _conversation_ids(span: Span, logs: tuple[LogRecord, ...], keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     found: list[tuple[str, str]] = []
     for key in keys:
         value = span.attributes.get(key)
         for record in logs:
             value = value if value not in (None, "") else record.attributes.get(key)
-        if isinstance(value, str) and value.strip():
-            found.append((key, value))
+        if isinstance(value, str):
+            value = value.strip()
+            if value and value.lower() not in _NO_ID:
+                found.append((key, value))
         elif isinstance(value, int) and not isinstance(value, bool):
             found.append((key, str(value)))
     return tuple(found)

@@ -20,7 +20,7 @@ def nested_from_indexed(attributes: Mapping[str, Any], prefix: str, notes: Notes
             _put(root, key[size:].split("."), value)
     if not root:
         return None
-    indices = sorted(int(k) for k in root if k.isdigit())
+    indices = sorted(int(k) for k in root if k.isdecimal())
     if not indices:
         return None
     if notes is not None and indices != list(range(len(indices))):
@@ -43,6 +43,6 @@ def _lists(node: Any) -> Any:
     """Objects whose keys are all numbers as lists in numeric order."""
     if not isinstance(node, dict):
         return node
-    if node and all(k.isdigit() for k in node):
+    if node and all(k.isdecimal() for k in node):
         return [_lists(node[k]) for k in sorted(node, key=int)]
     return {k: _lists(v) for k, v in node.items()}

@@ -16,6 +16,7 @@ _text = constructor_of(Text)
 _call = constructor_of(ToolCall)
 _result = constructor_of(ToolResult)
 
+_ABSENT = frozenset({"", "null", "None"})
 _ROLES = frozenset({"system", "user", "assistant", "tool"})
 # First characters of the texts that other readers look into (quoted transcripts, text protocols, JSON, reprs).
 _LOOKED_INTO = frozenset('F[NC{"')
@@ -39,7 +40,7 @@ def plain_messages(items: list[Any], source: SpanRef | None) -> list[Message] | 
 def plain_message(item: dict[str, Any], source: SpanRef | None) -> Message | None:
     """The message of a plain generation C object; None where the general readers must look."""
     role, raw = item.get("role"), item.get("parts")
-    if role not in _ROLES or type(raw) is not list:
+    if type(role) is not str or role not in _ROLES or type(raw) is not list:
         return None
     members = 2
     name, finish = item.get("name"), item.get("finish_reason")
@@ -61,7 +62,9 @@ def plain_message(item: dict[str, Any], source: SpanRef | None) -> Message | Non
         if found is None:
             return None
         parts.append(found)
-    return _message(role, tuple(parts), name or None, finish or None, source)
+    if name in _ABSENT or finish in _ABSENT:
+        return None
+    return _message(role, tuple(parts), name, finish, source)
 
 
 def _plain_text(part: dict[str, Any]) -> Part | None:

@@ -77,6 +77,10 @@ def _salvaged(text: str) -> Any:
     for tail in ("…", "..."):
         body = body.removesuffix(tail)
     try:
+        return from_json(body.rstrip().removesuffix(",") + "]")  # cut between two elements of a list: all are whole
+    except ValueError:
+        pass
+    try:
         value = from_json(body, allow_partial=True)
     except ValueError:
         return None
