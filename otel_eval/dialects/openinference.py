@@ -39,10 +39,21 @@ class OpenInference:
         version=1,
         sentence="OpenInference spans: indexed llm.input_messages / llm.output_messages, input.value / output.value, session.id.",
         source="Arize-ai/openinference spec, openinference-semantic-conventions 0.1.42",
-        detects=("openinference.span.kind", "llm.input_messages.", "llm.output_messages.", "input.value", "output.value", "llm.model_name", "tool.name"),
+        detects=(
+            "openinference.span.kind",
+            "llm.input_messages.",
+            "llm.output_messages.",
+            "input.value",
+            "output.value",
+            "llm.model_name",
+            "tool.name",
+        ),
         content=("llm.input_messages.N", "llm.output_messages.N", "input.value", "output.value", "llm.tools.N", "tool.parameters"),
         lacks="Tool spans often have no call id; the SDK's limit of 128 attributes drops the oldest messages of a long history.",
-        switch="on by default; off by OPENINFERENCE_HIDE_INPUTS / OPENINFERENCE_HIDE_OUTPUTS (and …_HIDE_INPUT_MESSAGES, …_HIDE_OUTPUT_MESSAGES)",
+        switch=(
+            "on by default; off by OPENINFERENCE_HIDE_INPUTS / OPENINFERENCE_HIDE_OUTPUTS (and …_HIDE_INPUT_MESSAGES, "
+            "…_HIDE_OUTPUT_MESSAGES)"
+        ),
         conversation_ids=("session.id",),
     )
 
@@ -60,7 +71,7 @@ class OpenInference:
             kind=kind,
             agent_name=text_or_none(a.get("agent.name")) or text_or_none(a.get("llm.agent.name")) or _agent_from_name(evidence, kind),
             tool_name=_tool_name(evidence) if kind is StepKind.TOOL else None,
-            tool_call_id=text_or_none(a.get("tool_call.id")) or text_or_none(a.get("tool.id")),
+            tool_call_id=_tool_call_id(a) if kind is StepKind.TOOL else None,
             response_id=_response_id(a) if kind is StepKind.INFERENCE else None,
             model=text_or_none(a.get("llm.model_name")),
             provider=text_or_none(a.get("llm.provider")) or text_or_none(a.get("llm.system")),
@@ -140,9 +151,7 @@ def _definitions(evidence: Evidence, a: Mapping[str, Any], notes: Notes) -> tupl
     return tool_definitions_of(evidence, [s for s in schemas if s], notes) if schemas else ()
 
 
-def _side(
-    evidence: Evidence, prefix: str, key: str, role: Role, notes: Notes, kind: StepKind | None
-) -> tuple[Message, ...] | None:
+def _side(evidence: Evidence, prefix: str, key: str, role: Role, notes: Notes, kind: StepKind | None) -> tuple[Message, ...] | None:
     """Input or output: indexed messages; `input.value` / `output.value` where they are missing or incomplete."""
     a = evidence.attributes
     tried = evidence.notes(prefix)
@@ -156,12 +165,24 @@ def _side(
     if value is not None and (indexed is None or _weight(value) > _weight(indexed) or (tried.gaps and len(value) >= len(indexed))):
         notes.gaps.extend(whole.gaps)
         return value
+    if not indexed and (prompts := _completion(evidence, role, whole)):
+        return prompts
     notes.gaps.extend((*tried.gaps, *(() if indexed else whole.gaps)))
     return indexed
 
 
+def _completion(evidence: Evidence, role: Role, notes: Notes) -> tuple[Message, ...] | None:
+    """Prompts and choices of a completion model: `llm.prompts` / `llm.choices`, indexed or as a list of texts."""
+    a = evidence.attributes
+    name, member = ("llm.prompts", "prompt") if role == "user" else ("llm.choices", "completion")
+    listed = nested_from_indexed(a, name) or ()
+    texts = [i[member].get("text") for i in listed if isinstance(i, dict) and isinstance(i.get(member), dict)]
+    return evidence.messages([t for t in texts if isinstance(t, str)] or a.get(name), role, notes, name)
+
+
 def _is_whole(messages: tuple[Message, ...], raw: Any, kind: StepKind | None, role: Role) -> bool:
-    """Whether the indexed messages show no loss: none is empty, calls and results have ids, a system prompt of the request is among them."""
+    """Whether the indexed messages show no loss: none is empty, calls and results have ids, a system prompt of the request is among
+    them."""
     for message in messages:
         result = message.tool_result
         if not message.parts or any(c.id is None for c in message.tool_calls) or (result is not None and result.call_id is None):
@@ -206,7 +227,10 @@ def _flat(item: Any) -> Any:
         return item
     inner = {**inner, **{k: v for k, v in item.items() if k == "thought"}}
     if isinstance(item.get("function"), list):  # AutoGen: results of parallel calls as JSON texts beside the message
-        inner["role"], inner["contents"] = "tool", [{"type": "tool_result", **r} for r in map(value_from_text, item["function"]) if isinstance(r, dict)]
+        inner["role"], inner["contents"] = (
+            "tool",
+            [{"type": "tool_result", **r} for r in map(value_from_text, item["function"]) if isinstance(r, dict)],
+        )
     out = {k: v for k, v in inner.items() if k not in ("contents", "tool_calls", "function_call_name", "function_call_arguments_json")}
     out.setdefault("role", None)
     if isinstance(out.get("content"), list):  # message.content.0 of the Claude Agent SDK's instrumentor
@@ -251,7 +275,7 @@ def _tool(evidence: Evidence) -> StepContent:
     notes = evidence.notes("input.value")
     raw = a.get("input.value")
     name = _tool_name(evidence)
-    call_id = text_or_none(a.get("tool_call.id")) or text_or_none(a.get("tool.id"))
+    call_id = _tool_call_id(a)
     tried = evidence.notes("input.value")
     call = tool_call_of_span(call_id, name, raw, tried)
     if call.arguments is None:
@@ -266,16 +290,24 @@ def _tool(evidence: Evidence) -> StepContent:
     content, is_error = content_of_result(out, notes) if out is not None else (None, None)
     return StepContent(
         tool_call=call,
-        tool_result=ToolResult(call_id=call_id or _result_id(out), name=name, content=content, is_error=is_error) if content is not None else None,
+        tool_result=ToolResult(call_id=call_id, name=name, content=content, is_error=is_error)
+        if content is not None
+        else None,
         gaps=tuple(notes.gaps),
     )
 
 
-def _result_id(out: Any) -> str | None:
-    """The call id inside a LangChain tool message."""
-    found = re.search(r'"tool_call_id":\s*"([^"]+)"', out) if isinstance(out, str) else None
+def _tool_call_id(a: Mapping[str, Any]) -> str | None:
+    """A tool run's call id: its attribute, else the one inside the LangChain tool message that it gave back."""
+    stated = text_or_none(a.get("tool_call.id")) or text_or_none(a.get("tool.id"))
+    out = a.get("output.value")
+    if stated or not isinstance(out, str) or "tool_call_id" not in out:
+        return stated
+    found = _RESULT_ID.search(out)
     return found.group(1) if found else None
 
+
+_RESULT_ID = re.compile(r'"tool_call_id":\s*"([^"]+)"')
 
 
 OPENINFERENCE = OpenInference()
