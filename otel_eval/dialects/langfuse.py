@@ -15,9 +15,16 @@ LANGFUSE = Envelope(
         source="langfuse/langfuse-python _client/attributes.py, langfuse/langfuse-js packages/tracing",
         detects=("langfuse.observation.", "langfuse.trace."),
         content=("langfuse.observation.input", "langfuse.observation.output"),
-        lacks="Tool spans carry no call id; streamed parallel calls can come glued into one in the JavaScript SDK; plain @observe marks no tool.",
+        lacks=(
+            "Tool spans carry no call id; streamed parallel calls can come glued into one in the JavaScript SDK; "
+            "plain @observe marks no tool."
+        ),
         switch="on by default; off by @observe(capture_input=False, capture_output=False) or a mask function",
-        conversation_ids=("langfuse.session.id", "session.id"),
+        conversation_ids=(
+            "langfuse.session.id",
+            "session.id",
+            *(f"langfuse.{of}.metadata.{key}" for key in ("conversation_id", "session_id", "thread_id") for of in ("trace", "observation")),
+        ),
     ),
     names=Names(
         type=("langfuse.observation.type",),

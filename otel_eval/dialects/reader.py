@@ -5,6 +5,7 @@ from typing import Any
 
 from otel_eval.dialects.base import Dialect, Evidence, Reading
 from otel_eval.dialects.memo import Memo
+from otel_eval.dialects.shapes.text import unquoted
 from otel_eval.model import (
     NO_USAGE,
     STATUS_ERROR,
@@ -141,7 +142,7 @@ def _conversation_ids(span: Span, logs: tuple[LogRecord, ...], keys: tuple[str, 
         for record in logs:
             value = value if value not in (None, "") else record.attributes.get(key)
         if isinstance(value, str):
-            value = value.strip()
+            value = (unquoted(value) if value[:1] == '"' else value).strip()
             if value and value.lower() not in _NO_ID:
                 found.append((key, value))
         elif isinstance(value, int) and not isinstance(value, bool):
