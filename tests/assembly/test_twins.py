@@ -57,3 +57,32 @@ def test_a_trace_with_an_id_is_no_twin() -> None:
     """A trace that names its conversation is kept."""
     known = {"session.id": "c-1"}
     assert len(convert(*run(), orphan(3, start=2.1, end=5.9, attributes=known)).conversations) == 2
+
+
+def lone_run(*, answer: str = "Hello.", end: float = 9) -> Span:
+    """The outer span of a call, alone in its trace, with question and answer."""
+    known = {"ai.operationId": "ai.generateText", "ai.prompt": '{"prompt": "Hi"}', "ai.response.text": answer}
+    return span(1, known, trace=1, name="ai.generateText", start=1, end=end)
+
+
+def lone_call(number: int = 2, *, trace: int = 2, **fields: Any) -> Span:
+    """The call inside it, in a trace of its own."""
+    known = {
+        "ai.operationId": "ai.generateText.doGenerate",
+        "ai.prompt.messages": '[{"role": "user", "content": "Hi"}]',
+        "ai.response.text": "Hello.",
+    }
+    return span(number, known, trace=trace, name="ai.generateText.doGenerate", **fields)
+
+
+def test_a_run_whose_call_stands_in_a_trace_of_its_own_is_left_out() -> None:
+    """Without a context manager JavaScript makes every span a trace: the span around a model call repeats its words."""
+    conversion = convert(lone_run(), lone_call(start=2, end=8))
+    assert [talk(c) for c in conversion.conversations] == [["user: Hi", "assistant: Hello."]]
+    assert conversion.report.assembly.duplicate_traces == 1
+
+
+def test_a_run_of_other_moments_or_words_is_kept() -> None:
+    """A run that ended before the call began, or that gave another answer, is a conversation of its own."""
+    assert len(convert(lone_run(end=2), lone_call(start=5, end=8)).conversations) == 2
+    assert len(convert(lone_run(answer="Good day."), lone_call(start=2, end=8)).conversations) == 2
