@@ -420,7 +420,10 @@ def _generations(item: Mapping[str, Any]) -> Unwrapped | None:
         first = first[0]
     if not isinstance(first, Mapping):
         return None
-    return [(first.get("message") or first.get("text"), "assistant")]
+    message, text = first.get("message"), first.get("text")
+    if isinstance(message, Mapping) and text and not {"content", "kwargs", "data"} & set(message):
+        message = {**message, "content": text}
+    return [(message or text, "assistant")]
 
 
 def _choices(item: Mapping[str, Any]) -> Unwrapped | None:
