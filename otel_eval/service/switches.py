@@ -21,7 +21,7 @@ class Switch:
 
 
 _CONVENTIONS = "otel_genai"
-_DIALECT_OF_SCOPE: Mapping[str, str] = {
+DIALECT_OF_SCOPE: Mapping[str, str] = {
     "ai": "vercel_ai",
     "gcp.vertex.agent": "adk",
     "langfuse-sdk": "langfuse",
@@ -36,14 +36,12 @@ _DIALECT_OF_SCOPE: Mapping[str, str] = {
             f"opentelemetry.instrumentation.{package}"
             for package in (
                 "agno",
-                "anthropic",
                 "bedrock",
                 "cohere",
                 "crewai",
                 "google_generativeai",
                 "groq",
                 "haystack",
-                "langchain",
                 "litellm",
                 "llamaindex",
                 "mcp",
@@ -60,7 +58,14 @@ _DIALECT_OF_SCOPE: Mapping[str, str] = {
 }
 """Scopes whose spans may speak the conventions alone, though their package has a dialect of its own."""
 
-_TEXT_OF_SCOPE: Mapping[str, str] = {
+_EITHER = (
+    "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_AND_EVENT with OpenTelemetry's package, "
+    "TRACELOOP_TRACE_CONTENT=true with OpenLLMetry's"
+)
+TEXT_OF_SCOPE: Mapping[str, str] = {
+    "opentelemetry.instrumentation.anthropic": _EITHER,
+    "opentelemetry.instrumentation.langchain": _EITHER,
+    "opentelemetry.instrumentation.vertexai": _EITHER,
     "agent_framework": "ENABLE_SENSITIVE_DATA=true, or configure_otel_providers(enable_sensitive_data=True)",
     "semantic_kernel": "SEMANTICKERNEL_EXPERIMENTAL_GENAI_ENABLE_OTEL_DIAGNOSTICS_SENSITIVE=true",
     "Experimental.Microsoft.Agents.AI": "UseOpenTelemetry(configure: c => c.EnableSensitiveData = true)",
@@ -71,7 +76,7 @@ _TEXT_OF_SCOPE: Mapping[str, str] = {
     "io.quarkus.opentelemetry": "quarkus.langchain4j.tracing.include-prompt=true and quarkus.langchain4j.tracing.include-completion=true",
     "gen_ai": "AI SDK 7: telemetry: { recordInputs: true, recordOutputs: true } (the default)",
 }
-"""Scopes of packages that have no dialect of their own because they keep to the conventions; a prefix up to a dot counts too."""
+"""Scopes of packages that keep to the conventions and have a switch of their own, or share their name with another's."""
 
 
 def switch_of(scope: str, dialects: Iterable[str], known: Sequence[Dialect]) -> Switch | None:
@@ -80,10 +85,10 @@ def switch_of(scope: str, dialects: Iterable[str], known: Sequence[Dialect]) -> 
     The scope's own switch, then that of the dialect it is known to speak, then of the most specific one that was met; of the conventions,
     which many speak beside their own, last.
     """
-    text = _by_prefix(_TEXT_OF_SCOPE, scope)
+    text = _by_prefix(TEXT_OF_SCOPE, scope)
     if text is not None:
         return Switch(instrumentation=scope, text=text)
-    spoken, own = set(dialects), _by_prefix(_DIALECT_OF_SCOPE, scope)
+    spoken, own = set(dialects), _by_prefix(DIALECT_OF_SCOPE, scope)
     cards = [d.info for d in known if d.info.switch and (d.info.name in spoken or d.info.name == own)]
     cards.sort(key=lambda card: (card.name != own, card.name == _CONVENTIONS))
     return Switch(instrumentation=cards[0].name, text=cards[0].switch, attributes=cards[0].content) if cards else None

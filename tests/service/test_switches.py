@@ -3,7 +3,7 @@
 import pytest
 
 from otel_eval.dialects import BUILTIN
-from otel_eval.service.switches import _DIALECT_OF_SCOPE, switch_of
+from otel_eval.service.switches import DIALECT_OF_SCOPE, switch_of
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,7 @@ from otel_eval.service.switches import _DIALECT_OF_SCOPE, switch_of
         ("opentelemetry.instrumentation.openai_v2", {"otel_genai"}, "otel_genai"),
         ("opentelemetry.util.genai.handler", {"otel_genai"}, "otel_genai"),
         ("opentelemetry.instrumentation.openai.v1", {"otel_genai"}, "openllmetry"),
-        ("opentelemetry.instrumentation.langchain", {"otel_genai"}, "openllmetry"),
+        ("opentelemetry.instrumentation.langchain", {"openllmetry"}, "opentelemetry.instrumentation.langchain"),
         ("pydantic-ai", {"otel_genai"}, "pydantic_ai"),
         ("gcp.vertex.agent", {"otel_genai"}, "adk"),
         ("opentelemetry.instrumentation.openai_v2", {"langfuse", "otel_genai"}, "otel_genai"),
@@ -41,4 +41,4 @@ def test_unknown_instrumentations_have_no_switch() -> None:
 def test_scopes_name_dialects_that_are_there() -> None:
     """Each dialect that a scope stands for is built in and has a switch."""
     with_switch = {d.info.name for d in BUILTIN if d.info.switch}
-    assert set(_DIALECT_OF_SCOPE.values()) <= with_switch
+    assert set(DIALECT_OF_SCOPE.values()) <= with_switch
