@@ -176,8 +176,8 @@ def conversation_page() -> str:
     introduction = (
         "`otel-eval convert --format …` writes one object a line in any of these forms. `convert`, `score` and `doctor` read them all, "
         "beside traces or alone: lines, a JSON list, or one object a file. A form is told by its members: `schema`, else a list "
-        "`user_input` (ragas), `conversation` or `eval_cases` (ADK), `messages` (OpenAI's form or the plain one). Only our own form loses nothing; "
-        "of what is read from another, `joined_by` is `given`. What stands beside a conversation may be its reference: see "
+        "`user_input` (ragas), `conversation` or `eval_cases` (ADK), `messages` (OpenAI's form or the plain one). Only our own form loses "
+        "nothing; of what is read from another, `joined_by` is `given`. What stands beside a conversation may be its reference: see "
         "[references](references.md)."
     )
     return page("Conversations in JSON", introduction, *[form_block(word, *form) for word, form in FORMS.items()])

@@ -1,6 +1,6 @@
 """Any JSON conversation in: our own schema, OpenAI's chat messages, the plain form, ragas' samples, ADK's cases."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from otel_eval.errors import InputError
@@ -32,10 +32,9 @@ def conversation_from_record(record: Mapping[str, Any]) -> Conversation:
     )
 
 
-def conversations_from_record(record: Mapping[str, Any]) -> Iterator[Conversation]:
-    """The conversations of one object: of a set of ADK's cases all that are told turn by turn, else the one that it is."""
+def records_within(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The objects that are a conversation each: of a set of ADK's cases all that are told turn by turn, else the object itself."""
     cases = Record(record).value("eval_cases", "evalCases")
-    if isinstance(cases, list):
-        yield from (conversation_from_adk(c) for c in cases if isinstance(c, dict) and isinstance(c.get("conversation"), list))
-    else:
-        yield conversation_from_record(record)
+    if not isinstance(cases, list):
+        return [record]
+    return [case for case in cases if isinstance(case, Mapping) and isinstance(case.get("conversation"), list)]

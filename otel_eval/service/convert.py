@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, TextIO
 from otel_eval.assembly import AssemblyReport, conversations_from_steps
 from otel_eval.dialects import BUILTIN, Dialect, Reader
 from otel_eval.errors import InputError
-from otel_eval.exchange.records import conversations_from_record
+from otel_eval.exchange.records import conversation_from_record, records_within
 from otel_eval.model import Batch, Conversation, Span, Step, StepKind
 from otel_eval.otlp.files import ReadReport, read_paths
 from otel_eval.otlp.records import Record
@@ -109,16 +109,22 @@ def _batches(records: Iterable[Record], given: Conversion) -> Iterator[Batch]:
         if isinstance(record, Batch):
             yield record
             continue
-        number += 1
-        try:
-            found = list(conversations_from_record(record))
-        except InputError as error:
-            given.report.unreadable += 1
-            if len(given.report.faults) < _SENTENCES_KEPT:
-                given.report.faults.append(f"conversation {number}: {error}")
-            continue
-        given.conversations += found
-        given._records.update((id(c), record) for c in found)
+        for each in records_within(record):
+            number += 1
+            _put_aside(each, number, given)
+
+
+def _put_aside(record: Mapping[str, Any], number: int, given: Conversion) -> None:
+    """The conversation of a JSON object to those given; one that is not as its form has it is counted and its fault told."""
+    try:
+        conversation = conversation_from_record(record)
+    except InputError as error:
+        given.report.unreadable += 1
+        if len(given.report.faults) < _SENTENCES_KEPT:
+            given.report.faults.append(f"conversation {number}: {error}")
+        return
+    given.conversations.append(conversation)
+    given._records[id(conversation)] = record
 
 
 def _refuse_nothing(report: ConversionReport) -> None:

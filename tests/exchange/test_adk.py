@@ -8,7 +8,7 @@ import pytest
 from otel_eval.errors import InputError
 from otel_eval.exchange.adk import adk_from_conversation
 from otel_eval.exchange.json_text import text_from_value
-from otel_eval.exchange.records import conversation_from_record, conversations_from_record
+from otel_eval.exchange.records import conversation_from_record, records_within
 from otel_eval.model import Gap, GapReason, Media, Message, Reasoning, Text, ToolCall, ToolResult
 from tests.fakes.conversations import conversation, says, user
 
@@ -101,7 +101,8 @@ def test_camel_case_and_events_are_read() -> None:
 def test_a_set_holds_many_cases() -> None:
     """Every case of a set that is told turn by turn is a conversation; a scenario for a simulated user is none yet."""
     case = {"eval_id": "a", "conversation": [{"user_content": {"parts": [{"text": "Hello"}]}}]}
-    found = list(conversations_from_record({"eval_set_id": "s", "eval_cases": [case, {**case, "eval_id": "b"}, {"eval_id": "c"}]}))
+    cases = records_within({"eval_set_id": "s", "eval_cases": [case, {**case, "eval_id": "b"}, {"eval_id": "c"}]})
+    found = [conversation_from_record(c) for c in cases]
     assert [(c.id, [m.text for m in c.messages]) for c in found] == [("a", ["Hello"]), ("b", ["Hello"])]
 
 

@@ -13,7 +13,7 @@ from otel_eval.exchange.messages import messages_from_conversation
 from otel_eval.exchange.openai import openai_from_conversation
 from otel_eval.exchange.own import own_from_conversation
 from otel_eval.exchange.ragas import ragas_from_conversation
-from otel_eval.exchange.records import conversation_from_record, conversations_from_record
+from otel_eval.exchange.records import conversation_from_record, records_within
 from otel_eval.model import Conversation
 from tests.fakes.any_conversation import JSON_VALUES, conversations
 from tests.fakes.conversations import conversation, says, user
@@ -49,6 +49,7 @@ def test_nothing_but_our_error_is_raised(member: str, value: Any) -> None:
     """Whatever stands under the telling member, it is a conversation or an InputError."""
     for content in (value, [value], [{"role": "user", "type": "ai", "user_content": value, "content": value, "tool_calls": value}]):
         try:
-            list(conversations_from_record({member: content}))
+            for record in records_within({member: content}):
+                conversation_from_record(record)
         except InputError:
             continue

@@ -40,6 +40,17 @@ def test_what_stands_beside_a_conversation_is_kept(tmp_path: Path) -> None:
     assert conversion.beside(conversation(user("Hello"))) is None
 
 
+def test_a_set_of_cases_is_many_conversations(tmp_path: Path) -> None:
+    """Of a set of evaluation cases each case is a conversation, with its own object beside it; a broken case costs only itself."""
+    case = {"eval_id": "a", "conversation": [{"user_content": {"parts": [{"text": "Hello"}]}}]}
+    broken = {"eval_id": "b", "conversation": [{}]}
+    conversion = conversations_from_paths([written(tmp_path, {"eval_set_id": "s", "eval_cases": [broken, case]})])
+    assert [(c.id, conversion.beside(c)) for c in conversion.conversations] == [("a", case)]
+    assert conversion.report.faults == [
+        "conversation 1: conversation[0].user_content is not there: expected what the user said, as an object with parts"
+    ]
+
+
 def test_a_broken_conversation_costs_only_itself(tmp_path: Path) -> None:
     """The others are read; which one is left out and why is said, once for each of the first."""
     broken = {"messages": [{"role": "critic", "content": "Secret"}]}
