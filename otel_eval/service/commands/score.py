@@ -15,7 +15,7 @@ from otel_eval.errors import ConfigError
 from otel_eval.model import Conversation, Failed, Reference, Report
 from otel_eval.otlp.endpoint import endpoint_from_env, url_of_signal
 from otel_eval.scoring import MetricRun, Settings, score_conversations
-from otel_eval.service.convert import conversations_from_paths
+from otel_eval.service.convert import Conversion, conversations_from_paths
 from otel_eval.service.judge_choice import NOTE, JudgeChoice, judge_from_options
 from otel_eval.service.metric_choice import default_names, labels_of, run_from_text, uses_judge
 from otel_eval.service.references import NO_REFERENCES, References, references_from_file
@@ -61,7 +61,7 @@ def run(
         _say("there is no conversation in the input; `otel-eval doctor` says what was found")
         return NOTHING_TO_SCORE
     dataset = references_from_file(references) if references else NO_REFERENCES
-    units = list(_units(conversion.conversations, dataset, topics))
+    units = list(_units(conversion, dataset, topics))
     runs = [run_from_text(name) for name in metrics or default_names(r for _, r in units)]
     labels_of(runs)
     chosen = judge_from_options(judge=judge, model=judge_model, base_url=base_url, environ=os.environ)
@@ -75,10 +75,10 @@ def run(
     return DONE
 
 
-def _units(conversations: Sequence[Conversation], dataset: References, topics: tuple[str, ...]) -> Iterator[tuple[Conversation, Reference]]:
+def _units(conversion: Conversion, dataset: References, topics: tuple[str, ...]) -> Iterator[tuple[Conversation, Reference]]:
     """Each conversation with its reference; topics of the command line where nothing nearer says any."""
-    for conversation in conversations:
-        reference, _ = dataset.of(conversation)
+    for conversation in conversion.conversations:
+        reference, _ = dataset.of(conversation, conversion.beside(conversation))
         yield conversation, replace(reference, topics=topics) if topics and not reference.topics else reference
 
 

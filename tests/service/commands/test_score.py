@@ -154,3 +154,13 @@ def test_nothing_to_score_is_exit_code_1(tmp_path: Path) -> None:
     result = score(str(path))
     assert result.exit_code == 1
     assert "otel-eval doctor" in result.stderr
+
+
+def test_a_stored_conversation_brings_its_own_reference(tmp_path: Path) -> None:
+    """A line of JSON with a conversation and what was expected of it is scored without a trace."""
+    call = {"id": "1", "type": "function", "function": {"name": "book", "arguments": '{"seats": 2}'}}
+    messages = [{"role": "user", "content": "Two seats"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
+    line = {"id": "c", "messages": messages, "reference_tool_calls": [{"name": "book", "arguments": {"seats": 2}}]}
+    (tmp_path / "line.jsonl").write_text(json.dumps(line))
+    found = lines(score("--format", "jsonl", "--metric", "tool_call_f1", str(tmp_path / "line.jsonl")))
+    assert found["tool_call_f1"]["value"] == 1.0
