@@ -1,7 +1,10 @@
 """Dialects: one file each, saying where content stands. A new one is one file and one line in BUILTIN."""
 
 from otel_eval.dialects.adk import GOOGLE_ADK
+from otel_eval.dialects.adot import AWS_ADOT
 from otel_eval.dialects.base import Dialect, DialectCard, Evidence, Reading
+from otel_eval.dialects.claude_code import CLAUDE_CODE
+from otel_eval.dialects.coding_agents import CODING_AGENTS
 from otel_eval.dialects.generic import GENERIC
 from otel_eval.dialects.genkit import GENKIT
 from otel_eval.dialects.haystack import HAYSTACK
@@ -18,7 +21,10 @@ from otel_eval.dialects.vercel_ai import VERCEL_AI
 
 BUILTIN: tuple[Dialect, ...] = (
     # Most specific first: the first that says something of a field wins it.
+    AWS_ADOT,
     GOOGLE_ADK,
+    CLAUDE_CODE,
+    CODING_AGENTS,
     LANGSMITH,
     MASTRA,
     GENKIT,
