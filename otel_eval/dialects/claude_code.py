@@ -1,8 +1,9 @@
 """Claude Code and the Claude Agent SDK: `claude_code.*` spans and session events.
 
 Spans (`span.type` interaction, llm_request, tool, tool.execution, …) hold the prompt, with the detailed beta also answers, arguments and
-results. The events `user_prompt`, `api_request`, `assistant_response`, `tool_result`, `api_request_body`, `api_response_body` hold the rest:
-with tracing on they carry the ids of the interaction's span, without it only `session.id` and `prompt.id` (`session_logs` gives them spans).
+results. The events `user_prompt`, `api_request`, `assistant_response`, `tool_result`, `api_request_body`, `api_response_body` hold the
+rest: with tracing on they carry the ids of the interaction's span, without it only `session.id` and `prompt.id` (`session_logs` gives
+them spans).
 
 **Source**: @anthropic-ai/claude-code 2.1.197 (captured), code.claude.com monitoring reference.
 """

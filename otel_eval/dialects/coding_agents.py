@@ -1,8 +1,8 @@
 """Codex CLI, Gemini CLI and Qwen Code: session events, and Gemini's own spans.
 
-Codex tells prompts and tool runs (`codex.user_prompt`, `codex.tool_result` with arguments and output), never its answers. Gemini CLI tells
-each model call in the conventions' details record (whose answers carry role `system`) and in `gemini_cli.api_response`; its spans `llm_call`,
-`tool_call` and `schedule_tool_calls` hold the client's own request and response objects.
+Codex tells prompts and tool runs (`codex.user_prompt`, `codex.tool_result` with arguments and output), never its answers. Gemini CLI
+tells each model call in the conventions' details record (whose answers carry role `system`) and in `gemini_cli.api_response`; its spans
+`llm_call`, `tool_call` and `schedule_tool_calls` hold the client's own request and response objects.
 
 **Source**: @openai/codex 0.171.0 and @google/gemini-cli (both captured), google-gemini/gemini-cli `packages/core/src/telemetry`.
 """
@@ -50,7 +50,7 @@ class CodingAgents:
     info = DialectCard(
         name="coding_agents",
         version=1,
-        sentence="Codex CLI, Gemini CLI, Qwen Code: session events codex.*, gemini_cli.*, qwen-code.*; Gemini's llm_call and tool_call spans.",
+        sentence="Codex CLI, Gemini CLI, Qwen Code: session events codex.*, gemini_cli.*, qwen-code.*; Gemini's llm_call, tool_call spans.",
         source="@openai/codex 0.171.0, @google/gemini-cli packages/core/src/telemetry, QwenLM/qwen-code telemetry constants",
         detects=("event.name", "event:codex.", "event:gemini_cli.", "event:qwen-code.", "gen_ai.agent.description", "gen_ai.tool.call_id"),
         content=(

@@ -1,12 +1,13 @@
 """Coding agents tell their runs by log records of a session: those records as spans, one trace a turn.
 
-Claude Code, Codex CLI, Gemini CLI and Qwen Code emit events (`claude_code.user_prompt`, `codex.tool_result`, `gemini_cli.tool_call`, …) that
-carry the session's id, often the prompt's id, but no trace and span ids while tracing is off. `spans_from_session_logs` gives each turn of
-such a session a trace: a root span that holds the turn's events as span events, and below it a span for each model call and each tool run.
-The ids are a hash of session, prompt and time: the same records give the same spans. Trace ids, span ids and the names of the root spans
-are ours; the events and their attributes are the producers'.
+Claude Code, Codex CLI, Gemini CLI and Qwen Code emit events (`claude_code.user_prompt`, `codex.tool_result`, `gemini_cli.tool_call`, …)
+that carry the session's id, often the prompt's id, but no trace and span ids while tracing is off. `spans_from_session_logs` gives each
+turn of such a session a trace: a root span that holds the turn's events as span events, and below it a span for each model call and each
+tool run. The ids are a hash of session, prompt and time: the same records give the same spans. Trace ids, span ids and the names of the
+root spans are ours; the events and their attributes are the producers'.
 
-**Source**: Claude Code 2.1.197, Codex CLI 0.171.0, Gemini CLI 0.40 (captured); QwenLM/qwen-code `packages/core/src/telemetry/constants.ts`.
+**Source**: Claude Code 2.1.197, Codex CLI 0.171.0, Gemini CLI 0.40 (captured); QwenLM/qwen-code
+`packages/core/src/telemetry/constants.ts`.
 """
 
 import hashlib
