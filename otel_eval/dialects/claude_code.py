@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from otel_eval.dialects.base import DialectCard, Evidence, Reading, speaks_by_card
+from otel_eval.dialects.fields import count_or_none
 from otel_eval.dialects.session_logs import SessionEvent, duration_ns, session_events
 from otel_eval.dialects.shapes.calls import arguments_from_value
 from otel_eval.dialects.shapes.messages import content_of_result, messages_from_value
@@ -128,12 +129,8 @@ def is_main(event: SessionEvent) -> bool:
 
 
 def _usage(a: Mapping[str, Any]) -> Usage | None:
-    given, made = (text_or_none(a.get(k)) for k in ("input_tokens", "output_tokens"))
-    if given is None and made is None:
-        return None
-    return Usage(
-        input_tokens=int(given) if given and given.isdigit() else None, output_tokens=int(made) if made and made.isdigit() else None
-    )
+    given, made = count_or_none(a.get("input_tokens")), count_or_none(a.get("output_tokens"))
+    return None if given is None and made is None else Usage(input_tokens=given, output_tokens=made)
 
 
 def _llm_request(evidence: Evidence) -> StepContent:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from otel_eval.dialects.base import DialectCard, Evidence, Reading, speaks_by_card
-from otel_eval.dialects.fields import tool_definitions_of, usage_from
+from otel_eval.dialects.fields import count_or_none, tool_definitions_of, usage_from
 from otel_eval.dialects.session_logs import DETAILS, SessionEvent, session_events
 from otel_eval.dialects.shapes.calls import arguments_from_value, result_from_value
 from otel_eval.dialects.shapes.messages import messages_from_value
@@ -142,9 +142,8 @@ def _call_event(evidence: Evidence, events: Sequence[SessionEvent]) -> Reading:
 
 
 def _usage(a: Mapping[str, Any]) -> Usage | None:
-    found = usage_from(a)
-    counts = [next((int(t) for k in names if (t := text_or_none(a.get(k))) and t.isdigit()), None) for names in _TOKENS]
-    return found or (Usage(input_tokens=counts[0], output_tokens=counts[1]) if any(c is not None for c in counts) else None)
+    given, made = (next((n for k in names if (n := count_or_none(a.get(k))) is not None), None) for names in _TOKENS)
+    return usage_from(a) or (None if given is None and made is None else Usage(input_tokens=given, output_tokens=made))
 
 
 def _model_call(evidence: Evidence, places: Sequence[Mapping[str, Any]]) -> StepContent:

@@ -52,7 +52,7 @@ def usage_from(attributes: Mapping[str, Any]) -> Usage | None:
     given, out = _first_of(attributes, _INPUT_TOKENS), _first_of(attributes, _OUTPUT_TOKENS)
     if given is None and out is None:
         return None
-    return _usage(_count(given), _count(out))
+    return _usage(count_or_none(given), count_or_none(out))
 
 
 _usage = constructor_of(Usage)
@@ -65,14 +65,16 @@ def _first_of(attributes: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     return None
 
 
-def _count(value: Any) -> int | None:
+def count_or_none(value: Any) -> int | None:
+    """A count as number or digits; None for anything else."""
     if type(value) is int:
         return value if value >= 0 else None
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, (int, float)) and value >= 0:
+    if isinstance(value, float) and 0 <= value < _LARGEST:
         return int(value)
-    return int(value) if isinstance(value, str) and value.isdigit() else None
+    return int(value) if isinstance(value, str) and value.isdecimal() and len(value) <= _DIGITS else None
+
+
+_LARGEST, _DIGITS = 2.0**63, 18  # what OTLP's integers hold; longer is no count
 
 
 def tool_definitions_of(evidence: Evidence, value: Any, notes: Notes) -> tuple[Mapping[str, Any], ...]:

@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from otel_eval.dialects.base import Evidence
+from otel_eval.dialects.fields import count_or_none
 from otel_eval.dialects.shapes.text import text_or_none
 from otel_eval.model import LogRecord, Scope, Span, SpanEvent
 
@@ -96,7 +97,7 @@ def spans_from_session_logs(logs: Iterable[LogRecord], spans: Iterable[Span] = (
     Give it all log records, those with ids too: a response without ids (Gemini) becomes a span below that of its request. `spans` are those
     that came beside them: a session whose model calls they tell with their answers is not told a second time. Repeated records count once.
     """
-    told = {s.attributes.get("gen_ai.conversation.id") for s in spans if "gen_ai.output.messages" in s.attributes}
+    told = {text_or_none(s.attributes.get("gen_ai.conversation.id")) for s in spans if "gen_ai.output.messages" in s.attributes}
     sessions: dict[str, dict[tuple[object, ...], LogRecord]] = defaultdict(dict)
     for record in logs:
         session = _first(record.attributes, _SESSION_KEYS)
@@ -119,9 +120,8 @@ def _is_kept(name: str, record: LogRecord) -> bool:
 
 def _order(record: LogRecord) -> tuple[int, int, bool, str, str]:
     """By time, then by the client's own count; a prompt before what else came in its moment, so that arrival never matters."""
-    sequence = text_or_none(record.attributes.get("event.sequence"))
     name = event_name_of(record)
-    place = int(sequence) if sequence and sequence.isdigit() else 0
+    place = count_or_none(record.attributes.get("event.sequence")) or 0
     return moment_of(record), place, not name.endswith(".user_prompt"), name, repr(sorted(record.attributes.items(), key=str))
 
 
