@@ -194,10 +194,7 @@ def test_a_model_call(sample: Sample) -> None:
     assert [c.id for m in content.output or () for c in m.tool_calls] == ["c1"]
 
 
-WRAPPED = pytest.mark.xfail(strict=True, reason="LangSmith's wrapper around a result stays on")
-
-
-@pytest.mark.parametrize("sample", [pytest.param(s, id=n, marks=[WRAPPED] if n == "langsmith" else []) for n, s in SAMPLES.items()])
+@pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
 def test_a_tool_run(sample: Sample) -> None:
     """Name, arguments and result of one tool run; its call id where the dialect has one."""
     step = step_of(span(1, sample.tool, name=sample.tool_name))

@@ -366,7 +366,6 @@ def test_no_content_names_the_gap() -> None:
     assert reasons(step_of(chat(1)).content.gaps) == {GapReason.CONTENT_NOT_CAPTURED}
 
 
-@pytest.mark.xfail(strict=True, reason="a call inside a tool message is taken for a result")
 def test_content_of_a_tool_in_details_events() -> None:
     """A12, T1: Strands' latest mode tells call and result of a tool in details events."""
     events = [

@@ -9,8 +9,6 @@ from otel_eval.dialects.shapes.notes import Notes
 from otel_eval.model import GapReason
 from tests.fakes.spans import reasons
 
-RAISES = pytest.mark.xfail(strict=True, reason="a digit that is no number raises")
-
 
 def test_indices_order_as_numbers() -> None:
     """A14: 10 stands behind 9, whatever the order of the attributes."""
@@ -38,8 +36,8 @@ def test_missing_indices_are_left_out_and_noted() -> None:
         ({"m.0.message": "flat", "m.0.message.role": "user"}, [{"message": {"role": "user"}}]),
         ({"m.0.message.role": "user", "m.0.message": "flat"}, [{"message": {"role": "user"}}]),
         ({"m.0.x": 1, "m.total": 5}, [{"x": 1}]),
-        pytest.param({"m.²": 1}, None, marks=RAISES),
-        pytest.param({"m.0.²": 1}, [{"²": 1}], marks=RAISES),
+        ({"m.²": 1}, None),
+        ({"m.0.²": 1}, [{"²": 1}]),
         ({"m..0": 1}, None),
     ],
 )
