@@ -17,6 +17,7 @@ from otel_eval.dialects.openllmetry import OPENLLMETRY
 from otel_eval.dialects.pydantic_ai import PYDANTIC_AI
 from otel_eval.dialects.reader import Reader
 from otel_eval.dialects.semconv import SEMCONV
+from otel_eval.dialects.strands import STRANDS
 from otel_eval.dialects.vercel_ai import VERCEL_AI
 
 BUILTIN: tuple[Dialect, ...] = (
@@ -25,6 +26,7 @@ BUILTIN: tuple[Dialect, ...] = (
     GOOGLE_ADK,
     CLAUDE_CODE,
     CODING_AGENTS,
+    STRANDS,
     LANGSMITH,
     MASTRA,
     GENKIT,
