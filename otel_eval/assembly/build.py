@@ -227,6 +227,8 @@ def _tool_run(slot: CallSlot) -> ToolRun:
         call_id=slot.call.id,
         name=slot.call.name,
         source=run.ref,
+        call=slot.call,
+        result=slot.result.message.tool_result if slot.result is not None else told,
         is_error=True if run.is_error else told.is_error if told is not None else None,
         error_type=run.error_type,
         start_ns=run.start_ns,

@@ -32,6 +32,13 @@ class Line:
     scope: str | None = None
     """The span below which a sub-agent's line stands."""
     root: Step | None = None
+    is_called: bool = False
+    """Whether it ran inside a tool or a call of another line: never the user's."""
+
+    @property
+    def system(self) -> str | None:
+        """The system prompt of its first model call."""
+        return next((_system(c) for c in self.calls), None) or None
 
     @property
     def agent(self) -> str | None:
@@ -51,7 +58,7 @@ def lines_from_trace(trace: Trace) -> list[Line]:
         if tool is None or not any(n.step.kind in (StepKind.INFERENCE, StepKind.AGENT) for n in nodes):
             continue
         for line in _split(nodes):
-            line.sub_agent_of, line.scope = outer_key, line.scope or tool.step.ref.span_id
+            line.sub_agent_of, line.scope, line.is_called = outer_key, line.scope or tool.step.ref.span_id, True
             subs.append(line)
     return [*main, *subs]
 
@@ -100,7 +107,7 @@ def _split(nodes: list[Node]) -> list[Line]:
                 parts.append(part)
             part.add(node)
     told = _answer_of_run(nodes) if len(parts) > 1 else None
-    parts.sort(key=lambda p: (p.is_called, told is None or p.answer is None or not same_text(told, p.answer), p.depth, -len(p.nodes)))
+    parts.sort(key=lambda p: (p.is_called, p.depth, not p.is_substantial(told), -p.heard, p.nodes[0].step.start_ns))
     if not parts:
         return _line_without_calls(nodes)
     _give_tools(parts, [*(n for n in nodes if n.step.kind is StepKind.TOOL), *_likely_tools(parts, nodes)])
@@ -142,6 +149,8 @@ class _Part:
     call_ids: set[str] = field(default_factory=set)
     call_names: set[str] = field(default_factory=set)
     systems: set[str] = field(default_factory=set)
+    heard: int = 0
+    """Messages of the first input: the talk's own line knows the talk."""
     answered: bool = False
     """Whether the last model call ended in words and asked for no tool."""
     answer: str | None = None
@@ -163,6 +172,7 @@ class _Part:
         self.answer = last[0].text if self.answered else self.answer
         if self.first is None:
             given = _heard(content.input)
+            self.heard = len(content.input or ())
             self.first = given[0] if given else None
             self._note_calls(given)
         self.systems.add(_system(node.step))
@@ -181,6 +191,10 @@ class _Part:
         waiting = {c.id for c in self.pending if c.id}
         told = any(c.id in waiting for m in given for c in m.tool_calls) or any(is_quoted(m) for m in given)
         return not told
+
+    def is_substantial(self, told: str | None) -> bool:
+        """Whether it did more than answer once, or gave the answer of the run: no title, guardrail or judge."""
+        return len(self.nodes) > 1 or bool(self.call_names) or (told is not None and self.answer is not None and same_text(told, self.answer))
 
     def _is_asked_apart(self, node: Node) -> bool:
         """Whether another prompt is asked the same question without being told our answer: a guardrail, a title, a judge beside the agent."""
@@ -274,7 +288,9 @@ def _give_tools(parts: list[_Part], tools: list[Node]) -> None:
 
 def _line(part: _Part, nodes: list[Node], *, main: bool) -> Line:
     calls = [n.step for n in part.nodes]
-    line = Line(conversation_id=part.nodes[0].conversation_id, calls=calls, tools=[n.step for n in part.tools])
+    line = Line(
+        conversation_id=part.nodes[0].conversation_id, calls=calls, tools=[n.step for n in part.tools], is_called=part.is_called
+    )
     own = [n.agent for n in part.nodes]
     agents = [a for a in own if a is not None]
     line.scope = agents[0].step.ref.span_id if agents else part.nodes[0].step.ref.span_id

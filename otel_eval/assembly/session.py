@@ -1,6 +1,6 @@
 """Many traces to conversations: traces of one id together in order, agents in their own scope, sub-agents apart."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -48,8 +48,10 @@ def conversations_from_steps(
     report.duplicate_traces += len(traces) - len(kept)
     groups: dict[str, _Group] = {}
     answered: dict[str, str] = {}
+    lines_of = {trace.id: lines_from_trace(trace) for trace in kept}
+    _settle_main_lines(list(lines_of.values()))
     for trace in kept:
-        lines = lines_from_trace(trace)
+        lines = lines_of[trace.id]
         if not lines:
             report.traces_without_genai += 1
             continue
@@ -101,6 +103,27 @@ def _without_chain_ids(step: Step, answers: set[str]) -> Step:
 def _answered_by(line: Line, answered: dict[str, str]) -> str | None:
     """The conversation in which the answer that this line goes on from was given."""
     return next((answered[p] for s in (*line.calls, *line.frames) if (p := s.previous_response_id) and p in answered), None)
+
+
+def _settle_main_lines(traces: list[list[Line]]) -> None:
+    """Where a trace alone does not tell the user's line from a guardrail's or a title's, the conversation does: it is the one under the system prompt
+    that did most of the talking in it."""
+    weight: dict[str, Counter[str]] = defaultdict(Counter)
+    for lines in traces:
+        for line in lines:
+            if line.conversation_id is not None and not line.is_called and line.system:
+                weight[line.conversation_id][line.system] += len(line.calls) + len(line.tools)
+    for lines in traces:
+        main = next((x for x in lines if x.sub_agent_of is None and x.conversation_id is not None), None)
+        if main is None or len(lines) < 2 or len(main.calls) > 1 or main.tools or not main.system:
+            continue
+        said = weight[main.conversation_id or ""]
+        beside = [x for x in lines if x.conversation_id == main.conversation_id and not x.is_called and x.system and x is not main]
+        best = max(beside, key=lambda x: said[x.system or ""], default=main)
+        if said[best.system or ""] > said[main.system]:
+            main.sub_agent_of, best.sub_agent_of = best.sub_agent_of, None
+            best.frames, best.root = [*main.frames, *best.frames], main.root
+            lines.sort(key=lambda x: x.sub_agent_of is not None)
 
 
 def _keyed(trace: Trace, lines: list[Line]) -> list[tuple[str, Line]]:

@@ -10,7 +10,7 @@ from typing import Any
 from otel_eval.dialects.shapes.messages import messages_from_value
 from otel_eval.dialects.shapes.notes import Notes
 from otel_eval.dialects.shapes.text import value_from_text
-from otel_eval.model import Message, Role, SpanRef
+from otel_eval.model import Gap, Message, Role, SpanRef
 
 _LISTS = 6  # agents that speak in turns inside one trace; a longer memory only costs comparisons
 _VALUES = 32  # tool definitions and the like, equal to the letter on every span
@@ -22,12 +22,13 @@ class Memo:
     __slots__ = ("_lists", "_values")
 
     def __init__(self) -> None:
-        self._lists: list[tuple[str, Role, tuple[Message, ...]]] = []
+        self._lists: list[tuple[str, Role, tuple[Message, ...], tuple[Gap, ...]]] = []
         self._values: OrderedDict[str, Any] = OrderedDict()
 
     def messages(self, text: str, role: Role, notes: Notes, source: SpanRef | None) -> tuple[Message, ...]:
         """The messages of a JSON text, reusing those of a text that it begins with."""
-        for index, (start, known_role, known) in enumerate(self._lists):
+        before = len(notes.gaps)
+        for index, (start, known_role, known, gaps) in enumerate(self._lists):
             size = len(start)
             if known_role == role and text.startswith(start) and len(text) > size:
                 if text[size] == "]" and len(text) == size + 1:
@@ -37,16 +38,18 @@ class Memo:
                 else:
                     continue
                 del self._lists[index]
-                self._remember(text, role, found, notes)
+                for gap in gaps:  # what could not be read the first time is missing here too
+                    notes.add(gap.reason, gap.where)
+                self._remember(text, role, found, notes, before)
                 return found
         found = messages_from_value(text, role, notes, source)
         if _is_plain_list(text):
-            self._remember(text, role, found, notes)
+            self._remember(text, role, found, notes, before)
         return found
 
-    def _remember(self, text: str, role: Role, found: tuple[Message, ...], notes: Notes) -> None:
+    def _remember(self, text: str, role: Role, found: tuple[Message, ...], notes: Notes, before: int) -> None:
         if not notes.truncated:
-            self._lists.insert(0, (text[:-1], role, found))
+            self._lists.insert(0, (text[:-1], role, found, tuple(notes.gaps[before:])))
             del self._lists[_LISTS:]
 
     def value(self, text: str, notes: Notes) -> Any:

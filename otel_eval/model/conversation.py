@@ -18,6 +18,9 @@ class ToolRun:
     call_id: str | None
     name: str | None
     source: SpanRef
+    call: ToolCall | None = None
+    """The call as the messages and the span together tell it."""
+    result: ToolResult | None = None
     is_error: bool | None = None
     error_type: str | None = None
     start_ns: int = 0
@@ -81,7 +84,9 @@ class Conversation:
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """All tool calls in the order of the messages."""
+        """All tool calls in the order of the messages; those of the tool runs where nothing was said that can be read."""
+        if not self.messages:
+            return tuple(r.call for r in self.tool_runs if r.call is not None)
         return tuple(c for m in self.messages for c in m.tool_calls)
 
     @property

@@ -120,6 +120,8 @@ def content_from_result(raw: Any, notes: Notes) -> tuple[str | None, bool | None
 
 def _from_object(raw: Mapping[str, Any], notes: Notes) -> tuple[str | None, bool | None]:
     kind = raw.get("type")
+    if set(raw) == {"id", "name", "response"}:  # Gemini's function response around the response proper
+        return content_from_result(raw["response"], notes)
     if "value" in raw and kind in ("text", "json", "error-text", "error-json", "content"):  # Vercel AI SDK 5 and later
         content, _ = content_from_result(raw["value"], notes)
         return content, True if str(kind).startswith("error") else None
