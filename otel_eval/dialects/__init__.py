@@ -11,6 +11,7 @@ from otel_eval.dialects.haystack import HAYSTACK
 from otel_eval.dialects.langfuse import LANGFUSE
 from otel_eval.dialects.langsmith import LANGSMITH
 from otel_eval.dialects.mastra import MASTRA
+from otel_eval.dialects.microsoft import MICROSOFT
 from otel_eval.dialects.mlflow import MLFLOW
 from otel_eval.dialects.openinference import OPENINFERENCE
 from otel_eval.dialects.openllmetry import OPENLLMETRY
@@ -34,6 +35,7 @@ BUILTIN: tuple[Dialect, ...] = (
     MLFLOW,
     VERCEL_AI,
     PYDANTIC_AI,
+    MICROSOFT,
     SEMCONV,
     OPENINFERENCE,
     OPENLLMETRY,

@@ -25,7 +25,7 @@ class Strands:
     info = DialectCard(
         name="strands",
         version=1,
-        sentence="Strands Agents 0.1: gen_ai.prompt, gen_ai.completion as Bedrock messages, tool.parameters, tool.result, tool.status, event_loop.*.",
+        sentence="Strands Agents 0.1: gen_ai.prompt, gen_ai.completion with Bedrock blocks, tool.parameters, tool.result, event_loop.*.",
         source="strands-agents/sdk-python telemetry/tracer.py 0.1.0–1.40",
         detects=("event_loop.cycle_id", "tool.status", "tool.id", "agent.tools", "gen_ai.agent.tools", "gen_ai.event.start_time"),
         content=("gen_ai.prompt", "gen_ai.completion", "tool.parameters", "tool.result"),

@@ -21,6 +21,7 @@ EVENT_ROLES: Mapping[str, Role] = {
     "gen_ai.user.message": "user",
     "gen_ai.assistant.message": "assistant",
     "gen_ai.tool.message": "tool",
+    "gen_ai.tool.developer": "system",  # Semantic Kernel for .NET
     "gen_ai.function.message": "tool",
     "gen_ai.choice": "assistant",
     "gen_ai.content.prompt": "user",
