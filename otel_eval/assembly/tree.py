@@ -259,7 +259,7 @@ def _fold_same_response(trace: Trace) -> int:
 
 
 def _goes_on(known: Step, step: Step) -> bool:
-    """Whether a call under the same id came later and says something else: one id for a whole run (OpenAI Assistants), no second recording."""
+    """Whether a call under the same id came later and says something else: one id for a run (OpenAI Assistants), no second recording."""
     if step.start_ns < known.end_ns:
         return False
     ours, theirs = known.content.output, step.content.output

@@ -1,9 +1,9 @@
 """Traces that only repeat model calls of other traces: a second instrumentation without context makes a trace of each call.
 
 They must not become conversations or be scored twice. A trace is such a twin when it has no conversation id, holds nothing but model
-calls, and each of them stands in another trace: by its response id, else by its answer and last input inside the same moments. So is a trace
-that holds only the span around a model call of another trace: without a context manager, JavaScript makes every span a trace (seen with
-Vercel's AI SDK). **Source**: semconv trap T11.
+calls, and each of them stands in another trace: by its response id, else by its answer and last input inside the same moments. So is a
+trace that holds only the span around a model call of another trace: without a context manager, JavaScript makes every span a trace (seen
+with Vercel's AI SDK). **Source**: semconv trap T11.
 """
 
 from collections import defaultdict

@@ -1,8 +1,9 @@
 """AWS Distro for OpenTelemetry (Bedrock AgentCore): what other instrumentations wrote as attributes, moved into one log record a span.
 
-The distribution takes large texts (`input.value`, `llm.input_messages.N.message.content`, `gen_ai.prompt.N.content`, Strands' events, …) out of
-the spans and writes `{"input": {"messages": […]}, "output": {"messages": […]}}`, each message a role and the text that stood there. The record
-has the span's ids; its event name is the name of the span's instrumentation scope. Whole requests come before their single messages.
+The distribution takes large texts (`input.value`, `llm.input_messages.N.message.content`, `gen_ai.prompt.N.content`, Strands' events, …)
+out of the spans and writes `{"input": {"messages": […]}, "output": {"messages": […]}}`, each message a role and the text that stood there.
+The record has the span's ids; its event name is the name of the span's instrumentation scope. Whole requests come before their single
+messages.
 
 **Source**: aws-observability/aws-otel-python-instrumentation `llo_handler.py`, 0.10 to 0.14.
 """
@@ -18,7 +19,14 @@ from otel_eval.dialects.shapes.notes import Notes
 from otel_eval.dialects.shapes.text import first_present, text_or_none, value_from_text
 from otel_eval.model import Message, Role, StepContent, StepKind, ToolResult
 
-_TELLING = ("openinference.span.kind", "gen_ai.operation.name", "gen_ai.system", "gen_ai.provider.name", "traceloop.span.kind", "llm.request.type")
+_TELLING = (
+    "openinference.span.kind",
+    "gen_ai.operation.name",
+    "gen_ai.system",
+    "gen_ai.provider.name",
+    "traceloop.span.kind",
+    "llm.request.type",
+)
 
 
 class AdotEvents:
@@ -27,7 +35,7 @@ class AdotEvents:
     info = DialectCard(
         name="aws_adot",
         version=1,
-        sentence="AWS Distro for OpenTelemetry: message texts of any instrumentation in one log record {input: {messages}, output: {messages}} a span.",
+        sentence="AWS Distro for OpenTelemetry: texts of any instrumentation in one log record {input: {messages}, output: …} a span.",
         source="aws-observability/aws-otel-python-instrumentation llo_handler.py 0.10–0.14",
         detects=(
             "event:openinference.instrumentation.",

@@ -290,9 +290,7 @@ def _tool(evidence: Evidence) -> StepContent:
     content, is_error = content_of_result(out, notes) if out is not None else (None, None)
     return StepContent(
         tool_call=call,
-        tool_result=ToolResult(call_id=call_id, name=name, content=content, is_error=is_error)
-        if content is not None
-        else None,
+        tool_result=ToolResult(call_id=call_id, name=name, content=content, is_error=is_error) if content is not None else None,
         gaps=tuple(notes.gaps),
     )
 

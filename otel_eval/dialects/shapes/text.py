@@ -129,7 +129,7 @@ def first_present(value: dict[str, Any], *names: str) -> Any:
 
 
 def id_or_none(value: Any) -> str | None:
-    """A call's id. Some are lists (agent-framework over Assistants: run and call), told as JSON text, which exporters decode: text again."""
+    """A call's id. Some are lists (agent-framework over Assistants: run and call) told as JSON text, which exporters decode."""
     return json_text(value) if isinstance(value, list) and value else text_or_none(value)
 
 

@@ -1,7 +1,7 @@
 """A request written out as a transcript: `system: …`, `user: …`, `assistant: …`, `tool: …`, each beginning a line.
 
-So OpenLIT wrote prompts before it followed the conventions. What was no text is lost: an answer with calls only is `assistant: None`, a result
-has no call id. **Source**: openlit/openlit `sdk/python/src/openlit/__helpers.py`, 1.0 to 1.33.
+So OpenLIT wrote prompts before it followed the conventions. What was no text is lost: an answer with calls only is `assistant: None`, a
+result has no call id. **Source**: openlit/openlit `sdk/python/src/openlit/__helpers.py`, 1.0 to 1.33.
 """
 
 import re
