@@ -6,7 +6,7 @@ when they stand in one agent scope under one system prompt (so deltas do); else 
 **Source**: semconv trap T10; field bugs A13, D19.
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
 
 from otel_eval.assembly.alike import same_message, same_text
@@ -144,7 +144,7 @@ class _Part:
 
     nodes: list[Node] = field(default_factory=list)
     tools: list[Node] = field(default_factory=list)
-    scopes: set[int] = field(default_factory=set)
+    scopes: set[Hashable] = field(default_factory=set)
     first: Message | None = None
     call_ids: set[str] = field(default_factory=set)
     call_names: set[str] = field(default_factory=set)
@@ -163,7 +163,7 @@ class _Part:
     def add(self, node: Node) -> None:
         self.nodes.append(node)
         scope = node.agent
-        self.scopes.add(id(scope))
+        self.scopes.add(_scope_key(scope))
         self.depth = min(self.depth, scope.depth if scope is not None else node.depth)
         content = node.step.content
         last = (content.output or ())[-1:]
@@ -194,7 +194,9 @@ class _Part:
 
     def is_substantial(self, told: str | None) -> bool:
         """Whether it did more than answer once, or gave the answer of the run: no title, guardrail or judge."""
-        return len(self.nodes) > 1 or bool(self.call_names) or (told is not None and self.answer is not None and same_text(told, self.answer))
+        return (
+            len(self.nodes) > 1 or bool(self.call_names) or (told is not None and self.answer is not None and same_text(told, self.answer))
+        )
 
     def _is_asked_apart(self, node: Node) -> bool:
         """Whether another prompt is asked the same question without being told our answer: a guardrail, a title, a judge beside the agent."""
@@ -213,7 +215,7 @@ class _Part:
 
     def takes(self, node: Node) -> bool:
         """Whether a model call goes on here: shared beginning, results of our calls, or the same scope under the same system prompt."""
-        scope = id(node.agent)
+        scope = _scope_key(node.agent)
         start = _first_said(node.step.content.input)
         if start is None:
             return scope in self.scopes or node.step.content.output is None
@@ -227,6 +229,13 @@ class _Part:
         if any(r.call_id in self.call_ids for m in given if (r := m.tool_result) and r.call_id):
             return True
         return scope in self.scopes and (_system(node.step) in self.systems or all(m.role == "tool" for m in given))
+
+
+def _scope_key(agent: Node | None) -> Hashable:
+    """Which agent's runs belong together: those of one name side by side (turns of one trace), else each run alone."""
+    if agent is None:
+        return None
+    return (agent.step.agent_name, id(agent.parent)) if agent.step.agent_name else id(agent)
 
 
 def _first_said(messages: tuple[Message, ...] | None) -> Message | None:
@@ -277,7 +286,7 @@ def _give_tools(parts: list[_Part], tools: list[Node]) -> None:
     """Each tool run to the line that asked for it: by call id, else by agent scope, else to the first."""
     for node in tools:
         wanted = node.step.tool_call_id
-        scope = id(node.agent)
+        scope = _scope_key(node.agent)
         part = (
             next((p for p in parts if wanted and wanted in p.call_ids), None)
             or next((p for p in parts if scope in p.scopes), None)
@@ -288,9 +297,7 @@ def _give_tools(parts: list[_Part], tools: list[Node]) -> None:
 
 def _line(part: _Part, nodes: list[Node], *, main: bool) -> Line:
     calls = [n.step for n in part.nodes]
-    line = Line(
-        conversation_id=part.nodes[0].conversation_id, calls=calls, tools=[n.step for n in part.tools], is_called=part.is_called
-    )
+    line = Line(conversation_id=part.nodes[0].conversation_id, calls=calls, tools=[n.step for n in part.tools], is_called=part.is_called)
     own = [n.agent for n in part.nodes]
     agents = [a for a in own if a is not None]
     line.scope = agents[0].step.ref.span_id if agents else part.nodes[0].step.ref.span_id

@@ -62,6 +62,8 @@ class Thread:
         """Append what is new; gives the index behind the last entry that this input holds."""
         known = len(self._raw)
         shares = bool(known) and len(raw) >= known and raw[known - 1] is self._raw[-1] and raw[0] is self._raw[0]
+        if shares and self._is_delta and len(raw) == known:
+            shares = False  # the same words as a delta again, not the same history
         start = self._after_raw if shares else 0
         tail = conversational(raw[known:] if shares else raw)
         if not shares:
@@ -151,7 +153,12 @@ class Thread:
             if entry.message is not message:
                 entry.message = enriched(entry.message, self._without_later_calls(j, message))
             return True
-        if message.role == "assistant" and entry.message.role == "assistant" and not entry.message.tool_calls and _goes_on(entry.message, message):
+        if (
+            message.role == "assistant"
+            and entry.message.role == "assistant"
+            and not entry.message.tool_calls
+            and _goes_on(entry.message, message)
+        ):
             entry.message = replace(message, source=entry.message.source)
             return True
         for choice in entry.choices:
