@@ -5,6 +5,7 @@ from otel_eval.dialects.adot import AWS_ADOT
 from otel_eval.dialects.base import Dialect, DialectCard, Evidence, Reading
 from otel_eval.dialects.claude_code import CLAUDE_CODE
 from otel_eval.dialects.coding_agents import CODING_AGENTS
+from otel_eval.dialects.crewai import CREWAI
 from otel_eval.dialects.generic import GENERIC
 from otel_eval.dialects.genkit import GENKIT
 from otel_eval.dialects.haystack import HAYSTACK
@@ -36,6 +37,7 @@ BUILTIN: tuple[Dialect, ...] = (
     VERCEL_AI,
     PYDANTIC_AI,
     MICROSOFT,
+    CREWAI,
     SEMCONV,
     OPENINFERENCE,
     OPENLLMETRY,
