@@ -199,7 +199,8 @@ class _Part:
         )
 
     def _is_asked_apart(self, node: Node) -> bool:
-        """Whether another prompt is asked the same question without being told our answer: a guardrail, a title, a judge beside the agent."""
+        """Whether another prompt is asked the same question without being told our answer: a guardrail, a title, a judge beside the
+        agent."""
         if _system(node.step) in self.systems:
             return False
         given = node.step.content.input or ()

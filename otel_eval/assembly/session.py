@@ -106,7 +106,8 @@ def _answered_by(line: Line, answered: dict[str, str]) -> str | None:
 
 
 def _settle_main_lines(traces: list[list[Line]]) -> None:
-    """Where a trace alone does not tell the user's line from a guardrail's or a title's, the conversation does: it is the one under the system prompt
+    """Where a trace alone does not tell the user's line from a guardrail's or a title's, the conversation does: it is the one under the
+    system prompt
     that did most of the talking in it."""
     weight: dict[str, Counter[str]] = defaultdict(Counter)
     for lines in traces:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from otel_eval.assembly.alike import enriched, joined, same_message, same_text, squeezed
-from otel_eval.model import GapReason, Message, Opaque, Step, Text, ToolCall
+from otel_eval.model import GapReason, Message, Opaque, Step, StepKind, Text, ToolCall
 
 _WINDOW = 64  # messages looked ahead when histories differ; longer edits count as a break
 
@@ -135,8 +135,10 @@ class Thread:
         return self._append_after_break(tail, i, j, matched, step)
 
     def _heard_again(self, tail: list[Message], j: int, step: Step) -> int:
-        """An input that is only a beginning of what is known. In the same run it is a retry, or a second recording. In a later trace it is a turn of an
-        agent without memory that hears the same words again; under another system prompt, an aside (a title, a summary) that is no part of the talk.
+        """An input that is only a beginning of what is known. In the same run it is a retry, or a second recording. In a later trace it is
+        a turn of an
+        agent without memory that hears the same words again; under another system prompt, an aside (a title, a summary) that is no part of
+        the talk.
         """
         if self.entries[-1].trace_id == step.ref.trace_id:
             return j
@@ -268,11 +270,8 @@ class Thread:
     def _take_output(self, outputs: list[Message], end: int, step: Step) -> None:
         first = outputs[0]
         choices: tuple[Message, ...] = ()
-        if len(outputs) > 1 and all(m.role == "assistant" and m.finish_reason and m.text for m in outputs):
-            choices, outputs = (
-                tuple(outputs[1:]),
-                outputs[:1],
-            )  # parts of one answer are text or calls, one a message; choices all say something
+        if len(outputs) > 1 and _are_choices(outputs, step):
+            choices, outputs = tuple(outputs[1:]), outputs[:1]
         elif len(outputs) > 1:
             outputs = merged_assistants(outputs)
             first = outputs[0]
@@ -307,6 +306,13 @@ class Thread:
         if not self.entries or len(messages) <= len(self.entries):
             return False
         return all(same_message(e.message, m) for e, m in zip(self.entries, messages, strict=False))
+
+
+def _are_choices(outputs: list[Message], step: Step) -> bool:
+    """Whether several outputs are choices of one call (`n` > 1): all say something. Parts of one answer are text or calls, one a message."""
+    if not all(m.role == "assistant" and m.text for m in outputs):
+        return False
+    return all(m.finish_reason for m in outputs) or (step.kind is StepKind.INFERENCE and not any(m.tool_calls for m in outputs))
 
 
 def _other_ids(a: Message, b: Message) -> bool:

@@ -85,7 +85,8 @@ def trace_from_steps(trace_id: str, steps: Sequence[Step], id_keys: Sequence[str
 
 
 def _adopt_called_agents(nodes: list[Node]) -> None:
-    """Hang an agent that runs beside the tool of its name, in the same moments, below that tool: flat producers lose the nesting of an agent
+    """Hang an agent that runs beside the tool of its name, in the same moments, below that tool: flat producers lose the nesting of an
+    agent
     called as a tool (OpenLLMetry for OpenAI Agents)."""
     agents = [n for n in nodes if n.step.kind is StepKind.AGENT and n.step.agent_name and n.parent is not None]
     tools = [n for n in nodes if n.step.kind is StepKind.TOOL and n.step.tool_name] if len(agents) > 1 else []
