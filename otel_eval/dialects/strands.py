@@ -39,6 +39,8 @@ class Strands:
 
     def read(self, evidence: Evidence) -> Reading | None:
         a = evidence.attributes
+        if "openinference.span.kind" in a:
+            return None  # OpenInference writes some of these names too
         kind = _kind(a)
         if kind is StepKind.TOOL:
             return Reading(
