@@ -11,6 +11,7 @@ from otel_eval.dialects.genkit import GENKIT
 from otel_eval.dialects.haystack import HAYSTACK
 from otel_eval.dialects.langfuse import LANGFUSE
 from otel_eval.dialects.langsmith import LANGSMITH
+from otel_eval.dialects.llamaindex import LLAMAINDEX
 from otel_eval.dialects.mastra import MASTRA
 from otel_eval.dialects.microsoft import MICROSOFT
 from otel_eval.dialects.mlflow import MLFLOW
@@ -38,6 +39,7 @@ BUILTIN: tuple[Dialect, ...] = (
     PYDANTIC_AI,
     MICROSOFT,
     CREWAI,
+    LLAMAINDEX,
     SEMCONV,
     OPENINFERENCE,
     OPENLLMETRY,

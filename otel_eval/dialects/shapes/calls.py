@@ -9,7 +9,7 @@ from otel_eval.model import GapReason, ToolCall, ToolResult
 
 _CALL_IDS = ("call_id", "tool_call_id", "toolCallId", "toolUseId", "tool_use_id", "id", "ref")
 _CALL_NAMES = ("name", "tool_name", "toolName", "tool", "function_name", "functionName")
-_ARGUMENTS = ("arguments", "args", "input", "parameters", "params", "tool_input", "toolInput", "kwargs")
+_ARGUMENTS = ("arguments", "args", "input", "parameters", "params", "tool_input", "toolInput", "tool_kwargs", "kwargs")
 _RESULTS = ("response", "result", "output", "content", "value", "results", "text", "tool_output")
 _RESULT_IDS = ("call_id", "tool_call_id", "toolCallId", "toolUseId", "tool_use_id", "id", "ref", "callId")
 
