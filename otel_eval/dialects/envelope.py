@@ -9,7 +9,7 @@ from otel_eval.dialects.fields import tool_call_of_span, tool_definitions_of, us
 from otel_eval.dialects.shapes.messages import content_of_result
 from otel_eval.dialects.shapes.notes import Notes
 from otel_eval.dialects.shapes.text import text_or_none, unquoted, value_from_text
-from otel_eval.model import Message, Role, StepContent, StepKind, ToolResult
+from otel_eval.model import Message, Role, StepContent, StepKind, ToolResult, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +28,8 @@ class Names:
     response_id: tuple[str, ...] = ()
     system: tuple[str, ...] = ()
     definitions: tuple[str, ...] = ()
+    usage: tuple[str, ...] = ()
+    """JSON attributes {input, output}: tokens."""
     result_member: str | None = None
     """The one member of an object that the exporter puts around a tool's plain result."""
     metadata: tuple[str, ...] = ()
@@ -65,7 +67,7 @@ class Envelope:
             agent_name=(agent_name or None) if kind is StepKind.AGENT else None,
             model=_first_text(a, self.names.model),
             response_id=_first_text(a, self.names.response_id) if kind is StepKind.INFERENCE else None,
-            usage=usage_from(a) if kind is StepKind.INFERENCE else None,
+            usage=(usage_from(a) or _usage_in(a, self.names.usage)) if kind is StepKind.INFERENCE else None,
             is_error=any(str(a.get(k, "")).lower() in values for k, values in self.error_values.items()) or None,
             conversation_id=_id_in_metadata(a, self.names.metadata),
             content=(lambda: self._content(evidence, kind)),
@@ -113,6 +115,11 @@ class Envelope:
                 value = value_from_text(raw)
                 if isinstance(value, Mapping) and value.get("tools"):
                     return tool_definitions_of(evidence, value["tools"], Notes())
+            elif isinstance(raw, str) and '"type": "function"' in raw:
+                value = value_from_text(raw)
+                if isinstance(value, list):  # LangChain's callback lists the tools among the messages
+                    listed = [m["content"] for m in value if isinstance(m, Mapping) and isinstance(m.get("content"), Mapping)]
+                    return tool_definitions_of(evidence, [c for c in listed if c.get("type") == "function"], Notes())
         return ()
 
     def _tool(self, evidence: Evidence, notes: Notes) -> StepContent:
@@ -151,6 +158,16 @@ def _plain(value: Any) -> str:
     if not isinstance(value, str):
         return ""
     return unquoted(value) if value[:1] == '"' else value
+
+
+def _usage_in(a: Mapping[str, Any], names: tuple[str, ...]) -> Usage | None:
+    """Tokens of a JSON attribute {input, output}."""
+    for name in names:
+        raw = a.get(name)
+        value = value_from_text(raw) if isinstance(raw, str) else raw
+        if isinstance(value, Mapping):
+            return usage_from({f"gen_ai.usage.{side}_tokens": value[side] for side in ("input", "output") if side in value})
+    return None
 
 
 def _first_text(a: Mapping[str, Any], names: tuple[str, ...]) -> str | None:

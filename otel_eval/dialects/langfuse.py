@@ -33,6 +33,7 @@ LANGFUSE = Envelope(
         system=("langfuse.observation.metadata.instructions", "langfuse.observation.metadata.systemInstruction"),
         tool_call_id=("langfuse.observation.metadata.tool_call_id",),
         model=("langfuse.observation.model.name",),
+        usage=("langfuse.observation.usage_details",),
     ),
     kinds={
         "generation": StepKind.INFERENCE,

@@ -90,10 +90,20 @@ class OpenInference:
         return StepKind.WRAPPER if "input.value" in a or "output.value" in a else None
 
 
+_RUN = re.compile(r"( run|\.run|\.arun|\._execute_core|\.kickoff)$")
+_CREW_AGENT = re.compile(r'"agent": ?"([^"\\]+)"[,}]')
+
+
 def _agent_from_name(evidence: Evidence, kind: StepKind | None) -> str | None:
-    if kind is not StepKind.AGENT or not evidence.span.name:
+    """An agent span's name without the method that ran it; CrewAI's older `Task._execute_core` tells the agent in its output."""
+    name = evidence.span.name
+    if kind is not StepKind.AGENT or not name:
         return None
-    return evidence.span.name.removesuffix(".run").removesuffix(" run") or None
+    if name == "Task._execute_core":
+        out = evidence.attributes.get("output.value")
+        found = _CREW_AGENT.search(out) if isinstance(out, str) else None
+        return found.group(1) if found else None
+    return _RUN.sub("", name) or None
 
 
 _METHODS = re.compile(r"\.(__call__|run|_run|arun|invoke|ainvoke|execute|forward|call|acall)$")
