@@ -11,6 +11,7 @@ from otel_eval.dialects.genkit import GENKIT
 from otel_eval.dialects.haystack import HAYSTACK
 from otel_eval.dialects.langfuse import LANGFUSE
 from otel_eval.dialects.langsmith import LANGSMITH
+from otel_eval.dialects.litellm import LITELLM
 from otel_eval.dialects.llamaindex import LLAMAINDEX
 from otel_eval.dialects.mastra import MASTRA
 from otel_eval.dialects.microsoft import MICROSOFT
@@ -40,6 +41,7 @@ BUILTIN: tuple[Dialect, ...] = (
     MICROSOFT,
     CREWAI,
     LLAMAINDEX,
+    LITELLM,
     SEMCONV,
     OPENINFERENCE,
     OPENLLMETRY,

@@ -49,7 +49,7 @@ class LlamaIndex:
     info = DialectCard(
         name="llamaindex",
         version=1,
-        sentence="LlamaIndex's own OpenTelemetry integration: span events LLMChatStartEvent / LLMChatEndEvent, llamaindex.step.* of workflows.",
+        sentence="LlamaIndex's own OpenTelemetry integration: span events LLMChatStartEvent, LLMChatEndEvent, llamaindex.step.*.",
         source="run-llama/llama_index llama-index-observability-otel 0.7",
         detects=("llamaindex.", *(f"event:{n}" for n in _KINDS), "event:workflow.output", "event:step.output"),
         content=(
@@ -58,7 +58,7 @@ class LlamaIndex:
             "event:QueryEndEvent",
             "llamaindex.step.input_summary",
         ),
-        lacks="Tool results stand only in the next model call; arguments of a tool run only where its repr was not cut. Before 0.6 no messages.",
+        lacks="Tool results stand only in the next model call; a tool run's arguments only where its repr was not cut. Before 0.6 no messages.",
         switch="LlamaIndexOpenTelemetry().start_registering()",
         conversation_ids=("session.id", "llamaindex.session_id", "llamaindex.conversation_id", "llamaindex.thread_id"),
     )
