@@ -24,7 +24,7 @@ def tool(content: str | None, *, call_id: str | None = "1", is_error: bool | Non
     return Message(role="tool", parts=(result,), source=ref(span) if span else None)
 
 
-def call(name: str = "book_seats", **arguments: object) -> ToolCall:
+def call(name: str = "book_seats", /, **arguments: object) -> ToolCall:
     return ToolCall(id="1", name=name, arguments=arguments)
 
 
