@@ -62,15 +62,15 @@ class Thread:
         """Append what is new; gives the index behind the last entry that this input holds."""
         known = len(self._raw)
         shares = bool(known) and len(raw) >= known and raw[known - 1] is self._raw[-1] and raw[0] is self._raw[0]
-        if shares and self._is_delta and len(raw) == known:
-            shares = False  # the same words as a delta again, not the same history
+        chained = step.previous_response_id is not None and step.previous_response_id == self._last_response
+        self._is_delta = self._is_delta or chained
+        if shares and len(raw) == known and (self._is_delta or (self.entries and self.entries[-1].trace_id != step.ref.trace_id)):
+            shares = False  # the same words as a delta, or in a later run, are no repeated history
         start = self._after_raw if shares else 0
         tail = conversational(raw[known:] if shares else raw)
         if not shares:
             start = self._start_of(tail, step)
-        chained = step.previous_response_id is not None and step.previous_response_id == self._last_response
         self._last_response = step.response_id or self._last_response
-        self._is_delta = self._is_delta or chained
         if self._is_delta and not shares and not start and not self._covers(tail):
             end = self._append(tail, step)
         else:
@@ -309,7 +309,7 @@ class Thread:
 
 
 def _are_choices(outputs: list[Message], step: Step) -> bool:
-    """Whether several outputs are choices of one call (`n` > 1): all say something. Parts of one answer are text or calls, one a message."""
+    """Whether several outputs are choices of one call (`n` > 1): all say something. The parts of one answer are text or calls."""
     if not all(m.role == "assistant" and m.text for m in outputs):
         return False
     return all(m.finish_reason for m in outputs) or (step.kind is StepKind.INFERENCE and not any(m.tool_calls for m in outputs))

@@ -1,7 +1,5 @@
 """Who talks with whom inside one trace. Semconv trap T10; field bugs A13, D19."""
 
-import pytest
-
 from otel_eval.model import Conversation, Span
 from tests.fakes.spans import agent, call, chat, converted, result, says, span, system, talk, tool, user
 
@@ -152,7 +150,6 @@ def test_a_title_made_beside_the_talk_is_no_part_of_it() -> None:
     assert [talk(c)[-1] for c in subs] == ["assistant: Lisbon trip"]
 
 
-@pytest.mark.xfail(strict=True, reason="agents that hear the same question are taken for one line")
 def test_a_guardrail_that_reads_the_question_is_no_answer() -> None:
     """T10: a guardrail's model call before the answer, in its own agent, does not speak to the user."""
     mains, _ = mains_and_subs(

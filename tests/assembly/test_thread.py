@@ -29,7 +29,6 @@ def test_a_user_may_say_the_same_thing_twice() -> None:
     assert len(got.turns) == 3
 
 
-@pytest.mark.xfail(strict=True, reason="a new input with the words of the first is taken for its repetition")
 def test_the_same_words_twice_in_deltas_are_two_messages() -> None:
     """T2, T8: where a call names the response before it, its input is new, however well known its words."""
     ids: list[dict[str, str]] = [{"gen_ai.response.id": f"r{n}", "gen_ai.request.previous_response.id": f"r{n - 1}"} for n in range(1, 4)]
@@ -37,7 +36,6 @@ def test_the_same_words_twice_in_deltas_are_two_messages() -> None:
     assert talk(got) == [t for n in (1, 2, 3) for t in ("user: Again!", f"assistant: Answer {n}.")]
 
 
-@pytest.mark.xfail(strict=True, reason="a new input with the words of the first is taken for its repetition")
 def test_an_agent_without_memory_hears_the_same_words_twice() -> None:
     """T2, T15: in another trace of the conversation a first input equal to the very first one is a new turn, not its repetition."""
     known = {"gen_ai.conversation.id": "c"}
