@@ -10,7 +10,8 @@ from otel_eval.model import GapReason
 def nested_from_indexed(attributes: Mapping[str, Any], prefix: str, notes: Notes | None = None) -> list[Any] | None:
     """The list under `prefix.` (prefix without its dot), None where no attribute stands there.
 
-    Indices order numerically (10 after 9). Missing ones are left out and noted: an attribute count limit drops the oldest.
+    Indices order numerically (10 after 9). Missing ones are left out and noted: an attribute count limit drops the oldest; a hole behind
+    the first is a message of which an instrumentor wrote nothing (agno, of answers that only call).
     """
     start = prefix + "."
     size = len(start)
@@ -24,7 +25,7 @@ def nested_from_indexed(attributes: Mapping[str, Any], prefix: str, notes: Notes
     if not indices:
         return None
     if notes is not None and indices != list(range(len(indices))):
-        notes.add(GapReason.ATTRIBUTES_DROPPED)
+        notes.add(GapReason.ATTRIBUTES_DROPPED if indices[0] else GapReason.HISTORY_BREAK)
     return [_lists(root[str(i)]) for i in indices]
 
 

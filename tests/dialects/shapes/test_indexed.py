@@ -24,6 +24,14 @@ def test_missing_indices_are_left_out_and_noted() -> None:
     assert reasons(notes.gaps) == {GapReason.ATTRIBUTES_DROPPED}
 
 
+def test_a_hole_behind_the_first_is_no_dropped_attribute() -> None:
+    """A limit takes the oldest first: where they stand, a missing index is a message of which nothing was written."""
+    notes = Notes()
+    got = nested_from_indexed({"m.0.content": "a", "m.2.content": "b"}, "m", notes)
+    assert got == [{"content": "a"}, {"content": "b"}]
+    assert reasons(notes.gaps) == {GapReason.HISTORY_BREAK}
+
+
 @pytest.mark.parametrize(
     ("attributes", "value"),
     [
