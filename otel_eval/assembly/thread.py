@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from otel_eval.assembly.alike import enriched, joined, same_message, same_text, squeezed
 from otel_eval.model import GapReason, Message, Opaque, Step, StepKind, Text, ToolCall
 
+_CUT = frozenset({GapReason.TRUNCATED, GapReason.ATTRIBUTES_DROPPED})
 _WINDOW = 64  # messages looked ahead when histories differ; longer edits count as a break
 
 
@@ -40,12 +41,13 @@ class Thread:
         self._after_raw = 0
         self._is_delta = False
         self._is_aside = False
+        self._is_cut = False
         self._last_response: str | None = None
 
     def feed(self, step: Step) -> None:
         """Take in one model call: what is new of its input, then its output."""
         for content in (*step.content.earlier, step.content):
-            self._is_aside = False
+            self._is_aside, self._is_cut = False, any(g.reason in _CUT for g in content.gaps)
             self._note_system(content.system, content.input)
             end = len(self.entries)
             if content.input is not None:
@@ -92,7 +94,8 @@ class Thread:
         return any(m.role == "assistant" for m in tail) and bool(tail) and any(same_message(e.message, tail[0]) for e in self.entries[:1])
 
     def _append(self, messages: list[Message], step: Step) -> int:
-        if messages and self.entries and self.entries[-1].message.role == "assistant" and messages[0].role == "assistant":
+        both = bool(messages and self.entries) and self.entries[-1].message.role == messages[0].role == "assistant"
+        if both and not _other_ids(self.entries[-1].message, messages[0]):
             self.entries[-1].message = joined(self.entries[-1].message, messages[0])
             messages = messages[1:]
         elif messages and self.entries and self._is_asked_again(messages[0], step):
@@ -138,9 +141,9 @@ class Thread:
         """An input that is only a beginning of what is known. In the same run it is a retry, or a second recording. In a later trace it is
         a turn of an
         agent without memory that hears the same words again; under another system prompt, an aside (a title, a summary) that is no part of
-        the talk.
+        the talk. Where the input was cut off, nothing of it is new.
         """
-        if self.entries[-1].trace_id == step.ref.trace_id:
+        if self.entries[-1].trace_id == step.ref.trace_id or self._is_cut or tail[-1].role != "user":
             return j
         if self.system is not None and (told := _system_of(step)) is not None and told != self.system:
             self._is_aside = True
@@ -176,7 +179,8 @@ class Thread:
         ):
             return True
         # Directly behind known history, an assistant message where our last answer stands is that answer, however the history damaged it.
-        if after_match and j and entry.from_output and message.role == "assistant" and j == len(self.entries) - 1:
+        is_last = j == len(self.entries) - 1
+        if after_match and j and entry.from_output and message.role == "assistant" and is_last and not _other_ids(entry.message, message):
             entry.message = enriched(entry.message, message) if not message.text or not entry.message.text else entry.message
             return True
         return False
@@ -316,9 +320,9 @@ def _are_choices(outputs: list[Message], step: Step) -> bool:
 
 
 def _other_ids(a: Message, b: Message) -> bool:
-    """Whether both call tools under ids of which none is the same: two answers, however alike."""
-    ours, theirs = {c.id for c in a.tool_calls if c.id}, {c.id for c in b.tool_calls if c.id}
-    return bool(ours and theirs and not ours & theirs)
+    """Whether both call tools under ids of which none is the same or glued to another: two answers, however alike."""
+    ours, theirs = [c.id for c in a.tool_calls if c.id], [c.id for c in b.tool_calls if c.id]
+    return bool(ours and theirs) and not any(x in y or y in x for x in ours for y in theirs)
 
 
 def _system_of(step: Step) -> str | None:
