@@ -17,6 +17,7 @@ from otel_eval.dialects.mastra import MASTRA
 from otel_eval.dialects.microsoft import MICROSOFT
 from otel_eval.dialects.mlflow import MLFLOW
 from otel_eval.dialects.openinference import OPENINFERENCE
+from otel_eval.dialects.openlit import OPENLIT
 from otel_eval.dialects.openllmetry import OPENLLMETRY
 from otel_eval.dialects.pydantic_ai import PYDANTIC_AI
 from otel_eval.dialects.reader import Reader
@@ -42,6 +43,7 @@ BUILTIN: tuple[Dialect, ...] = (
     CREWAI,
     LLAMAINDEX,
     LITELLM,
+    OPENLIT,
     SEMCONV,
     OPENINFERENCE,
     OPENLLMETRY,

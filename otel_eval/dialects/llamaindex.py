@@ -58,7 +58,7 @@ class LlamaIndex:
             "event:QueryEndEvent",
             "llamaindex.step.input_summary",
         ),
-        lacks="Tool results stand only in the next model call; a tool run's arguments only where its repr was not cut. Before 0.6 no messages.",
+        lacks="Tool results stand only in the next model call; arguments only where a step's repr was not cut. Before 0.6 no messages.",
         switch="LlamaIndexOpenTelemetry().start_registering()",
         conversation_ids=("session.id", "llamaindex.session_id", "llamaindex.conversation_id", "llamaindex.thread_id"),
     )
