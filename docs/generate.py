@@ -19,7 +19,10 @@ from otel_eval.cli import EXIT_CODES, main
 from otel_eval.exchange import adk, messages, openai, own, ragas
 from otel_eval.exchange.schema import CONVERSATION, DEFINITIONS
 from otel_eval.model import Conversation, Message, SpanRef, Text, ToolCall, ToolResult, ToolRun, Turn
-from otel_eval.model.sentences import FAIL_SENTENCES, GAP_SENTENCES, SKIP_SENTENCES
+from otel_eval.model.sentences import FAIL_SENTENCES, GAP_SENTENCES, SKIP_SENTENCES, UNIT_SENTENCES
+from otel_eval.service.commands.config import schema_text
+from otel_eval.service.config import MetricConfig
+from otel_eval.service.config.render import documented
 from otel_eval.service.switches import DIALECT_OF_SCOPE, TEXT_OF_SCOPE
 
 DOCS = Path(__file__).parent
@@ -250,14 +253,45 @@ def outcomes_page() -> str:
     return page(
         "Outcomes",
         "Nothing is invented: what could not be read or judged says why. These sets are closed.",
+        reasons_block("Units", "What became of a trace or conversation; `otel-eval explain ID` says it.", UNIT_SENTENCES),
         reasons_block("Gaps", "Why something is missing from a conversation.", GAP_SENTENCES),
         reasons_block("Skipped", "Why a metric did not apply; no fault of anybody.", SKIP_SENTENCES),
         reasons_block("Failed", "Why a metric that applied has no value; `error.type` of the result event.", FAIL_SENTENCES),
     )
 
 
+def config_page() -> str:
+    """Every key of the configuration, by section."""
+    introduction = (
+        "`otel-eval serve` reads a file (`--config`, else `OTEL_EVAL_CONFIG`, else `otel-eval.yaml` here) and works without any. "
+        "`otel-eval init` writes one in which every key is commented out, `otel-eval config check` says what a configuration comes to, "
+        "[config.schema.json](config.schema.json) is its JSON Schema.\n\n"
+        "Every key is also an environment variable, which goes before the file: `selection.rate` is `OTEL_EVAL__SELECTION__RATE`. "
+        "Durations are written `250ms`, `10s`, `15m`, `24h`, `3d`; sizes `64MiB`, `2GiB`. Secrets (`token`, `api_key`, `headers`) come "
+        "from the environment or from the file that the key beside them names, never from the configuration file itself. What is unset of "
+        "an OTLP sink is taken from the standard `OTEL_EXPORTER_OTLP_*` variables."
+    )
+    blocks = []
+    for path, sentence, rows in documented():
+        if rows and path:
+            shown = table(("key", "default", "what it is"), [(f"`{name}`", f"`{default}`", said) for name, default, said in rows])
+            blocks.append(f"## {path}\n\n{' '.join(sentence.split())}\n\n{shown}")
+        elif rows:
+            blocks += [f"## {name}\n\n{said} Default: `{default}`.\n\n{metric_keys()}" for name, default, said in rows]
+    return page("Configuration", introduction, *blocks)
+
+
+def metric_keys() -> str:
+    """The keys of one metric in the list."""
+    (_, sentence, rows), *_ = documented(MetricConfig)
+    shown = table(("key", "default", "what it is"), [(f"`{name}`", f"`{default}`", said) for name, default, said in rows])
+    return f"{sentence}\n\n{shown}"
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "cli.md": cli_page,
+    "config.md": config_page,
+    "config.schema.json": schema_text,
     "conversation.md": conversation_page,
     "conversation.schema.json": schema_file,
     "dialects.md": dialects_page,

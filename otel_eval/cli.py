@@ -161,6 +161,47 @@ def score(**options: Any) -> int:
     return run_command("score", **options)
 
 
+CONFIG = click.option(
+    "--config",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The configuration; without it OTEL_EVAL_CONFIG, else otel-eval.yaml if there is one, else defaults.",
+)
+
+
+@main.command()
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.argument("path", required=False, default="otel-eval.yaml", type=click.Path(dir_okay=False, path_type=Path))
+def init(**options: Any) -> int:
+    """Write a commented configuration to PATH (otel-eval.yaml)."""
+    return run_command("init", **options)
+
+
+@main.group()
+def config() -> None:
+    """The configuration of `serve`: what it comes to, what it may be."""
+
+
+@config.command("check")
+@CONFIG
+def check_config(**options: Any) -> int:
+    """Say what the configuration comes to; fail where it cannot work."""
+    return run_command("config", action="check", **options)
+
+
+@config.command("show")
+@CONFIG
+def show_config(**options: Any) -> int:
+    """Show every value and where it is from."""
+    return run_command("config", action="show", **options)
+
+
+@config.command("schema")
+def config_schema(**options: Any) -> int:
+    """Write the JSON Schema of the configuration, for editors."""
+    return run_command("config", action="schema", **options)
+
+
 @main.group()
 def metrics() -> None:
     """The metrics: what each says, needs and comes from."""

@@ -8,14 +8,14 @@ import json
 import math
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, TypeAlias
 from uuid import UUID, uuid5
 
 from otel_eval.errors import JudgeError
-from otel_eval.judges.base import Judge, Question, Reply, question_key, use_sum
+from otel_eval.judges.base import Judge, Question, Reply, use_sum
 from otel_eval.metrics.base import Metric, MetricInput
 from otel_eval.model import (
     NO_REFERENCE,
@@ -61,6 +61,16 @@ class Settings:
     """Conversations at a time."""
     sampling_probability: float | None = 1.0
     selected_by: str = "all"
+    upstream_probability: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part of a conversation that is scored by itself, before the conversation is over: metrics of turns run on these turns alone."""
+
+    key: str
+    """What the ids of its results are made from: turns may still get other numbers in the conversation."""
+    turns: range
 
 
 async def score_conversation(
@@ -71,6 +81,7 @@ async def score_conversation(
     settings: Settings,
     *,
     revision: int = 1,
+    part: Part | None = None,
 ) -> Report:
     """The results of all metrics on one conversation, in the order of the metrics. Never raises for what a metric or a judge does."""
     deadline = time.monotonic() + settings.deadline_s
@@ -84,8 +95,8 @@ async def score_conversation(
         record_tokens=settings.record_tokens,
     )
     try:
-        runs = [(run, turn) for run in metrics for turn in _turns(run.metric, conversation)]
-        results = await asyncio.gather(*(_result(run, turn, given, shared) for run, turn in runs))
+        runs = [(run, turn) for run in metrics for turn in _turns(run.metric, conversation, part)]
+        results = await asyncio.gather(*(_result(run, turn, given, shared, part) for run, turn in runs))
     finally:
         if shared is not None:
             shared.cancel()
@@ -94,6 +105,7 @@ async def score_conversation(
         results=tuple(results),
         sampling_probability=settings.sampling_probability,
         selected_by=settings.selected_by,
+        upstream_probability=settings.upstream_probability,
         time_ns=time.time_ns(),
     )
 
@@ -116,9 +128,11 @@ async def score_conversations(
             task.cancel()
 
 
-def result_id(conversation: Conversation, revision: int, metric: str, version: str, turn: int | None = None) -> str:
+def result_id(
+    conversation: Conversation, revision: int, metric: str, version: str, turn: int | None = None, *, key: str | None = None
+) -> str:
     """The same unit, revision, metric and version give the same id, on every machine and after every restart."""
-    unit = [unit_key(conversation), revision, metric, version, turn]
+    unit = [unit_key(conversation) if key is None else key, revision, metric, version, turn]
     return str(uuid5(_RESULTS, json.dumps(unit, ensure_ascii=True, separators=(",", ":"))))
 
 
@@ -129,14 +143,14 @@ def unit_key(conversation: Conversation) -> str:
     return "messages:" + sha256(repr(conversation.messages).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _turns(metric: Metric, conversation: Conversation) -> Iterator[int | None]:
+def _turns(metric: Metric, conversation: Conversation, part: Part | None) -> Iterator[int | None]:
     if metric.card.level == "turn":
-        yield from range(len(conversation.turns))
+        yield from range(len(conversation.turns)) if part is None else part.turns
     else:
         yield None
 
 
-async def _result(run: MetricRun, turn: int | None, given: MetricInput, shared: "_SharedJudge | None") -> Result:
+async def _result(run: MetricRun, turn: int | None, given: MetricInput, shared: "_SharedJudge | None", part: Part | None = None) -> Result:
     card, conversation = run.metric.card, given.conversation
     meter = None if shared is None else _Meter(judge=shared)
     own = replace(given, judge=meter, parameters=run.parameters, compat=run.compat, turn=turn)
@@ -144,7 +158,7 @@ async def _result(run: MetricRun, turn: int | None, given: MetricInput, shared: 
     if isinstance(outcome, Failed) and meter is not None and meter.use is not None:
         outcome = replace(outcome, judge=meter.use)
     return Result(
-        id=result_id(conversation, given.revision, card.name, card.version, turn),
+        id=_id_of_result(given, card.name, card.version, turn, part),
         metric=card.name,
         metric_version=card.version,
         outcome=outcome,
@@ -152,6 +166,13 @@ async def _result(run: MetricRun, turn: int | None, given: MetricInput, shared: 
         revision=given.revision,
         anchor=_anchor(conversation, turn),
     )
+
+
+def _id_of_result(given: MetricInput, name: str, version: str, turn: int | None, part: Part | None) -> str:
+    if part is None:
+        return result_id(given.conversation, given.revision, name, version, turn)
+    place = None if turn is None else turn - part.turns.start
+    return result_id(given.conversation, given.revision, name, version, place, key=part.key)
 
 
 async def _outcome(metric: Metric, given: MetricInput) -> Outcome:
@@ -204,10 +225,10 @@ class _SharedJudge:
 
     judge: Judge
     deadline: float
-    _asked: dict[str, asyncio.Task[Reply]] = field(default_factory=dict)
+    _asked: dict[Hashable, asyncio.Task[Reply]] = field(default_factory=dict)
 
     async def ask(self, question: Question) -> Reply:
-        key = question_key(question)
+        key = (question.name, question.preamble, question.record, question.ask, question.output_tokens, question.repair, question.sample)
         if key in self._asked:
             return await self._again(key)
         if time.monotonic() >= self.deadline:
@@ -215,7 +236,7 @@ class _SharedJudge:
         self._asked[key] = asyncio.ensure_future(self.judge.ask(replace(question, deadline=self.deadline)))
         return await asyncio.shield(self._asked[key])
 
-    async def _again(self, key: str) -> Reply:
+    async def _again(self, key: Hashable) -> Reply:
         try:
             reply = await asyncio.shield(self._asked[key])
         except JudgeError as error:

@@ -22,7 +22,6 @@ BELOW_SERVICE = frozenset(
         "telemetry",
         "model",
         "registry",
-        "spool",
         "store",
         "otlp",
         "dialects",
@@ -30,6 +29,7 @@ BELOW_SERVICE = frozenset(
         "exchange",
         "completion",
         "sampling",
+        "triage",
         "judges",
         "metrics",
         "scoring",
@@ -43,13 +43,14 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "telemetry": frozenset(),
     "model": frozenset(),
     "registry": frozenset({"errors"}),
-    "spool": frozenset({"errors", "telemetry"}),
-    "store": frozenset({"errors", "telemetry"}),
+    "store": frozenset({"errors", "model"}),
     "otlp": frozenset({"model", "errors", "telemetry"}),
     "dialects": frozenset({"model"}),
     "assembly": frozenset({"model"}),
     "completion": frozenset({"model"}),
     "sampling": frozenset({"model"}),
+    # metrics: what is counted is written down once
+    "triage": frozenset({"model", "metrics"}),
     # errors: it reads what strangers wrote, and refuses what it cannot read
     "exchange": frozenset({"model", "errors"}),
     # model: a question holds the conversation it is about
@@ -88,7 +89,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "zstandard": frozenset({"otlp"}),
 }
 
-PURE = frozenset({"errors", "model", "registry", "dialects", "assembly", "exchange", "completion", "sampling", "metrics"})
+PURE = frozenset({"errors", "model", "registry", "dialects", "assembly", "exchange", "completion", "sampling", "triage", "metrics"})
 IMPURE_MODULES = frozenset({"time", "random", "secrets", "socket", "subprocess", "http", "urllib.request", "sqlite3", "threading"})
 IMPURE_CALLS = frozenset({"datetime.now", "datetime.utcnow", "datetime.today", "date.today", "uuid.uuid1", "uuid.uuid4", "uuid1", "uuid4"})
 
@@ -100,6 +101,9 @@ BROAD_EXCEPTS: Mapping[str, str] = {
     "metrics/matchers.py": "the call of an operator's matcher",
     "registry.py": "the import of a plug-in",
     "scoring.py": "the call of a metric",
+    "store/writer.py": "the loop of the one thread that writes",
+    "service/serve/looking.py": "the reading of one unit",
+    "service/serve/working.py": "the scoring of one unit",
 }
 
 

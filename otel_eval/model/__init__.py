@@ -13,6 +13,7 @@ from otel_eval.model.score import (
     Score,
     Skipped,
     SkipReason,
+    UnitOutcome,
 )
 from otel_eval.model.span import (
     NO_ATTRIBUTES,
@@ -79,5 +80,6 @@ __all__ = [
     "ToolRun",
     "Turn",
     "TurnReference",
+    "UnitOutcome",
     "Usage",
 ]

@@ -9,6 +9,21 @@ from otel_eval.model.conversation import Conversation
 from otel_eval.model.span import SpanRef, no_attributes
 
 
+class UnitOutcome(StrEnum):
+    """What became of a trace or conversation as a whole; every one that was seen comes to exactly one."""
+
+    PENDING = "pending"
+    SCORED = "scored"
+    SAMPLED_OUT = "sampled_out"
+    FILTERED = "filtered"
+    NO_GENAI_CONTENT = "no_genai_content"
+    CONTENT_NOT_CAPTURED = "content_not_captured"
+    NOT_UNDERSTOOD = "not_understood"
+    FRAGMENT = "fragment"
+    EVALUATOR_OWN = "evaluator_own"
+    EXPIRED = "expired"
+
+
 class SkipReason(StrEnum):
     """Why a metric did not apply; no fault of anybody."""
 
@@ -118,5 +133,7 @@ class Report:
     sampling_probability: float | None = 1.0
     """Our own inclusion probability; None where it is unknown."""
     selected_by: str = "all"
+    upstream_probability: float | None = None
+    """The probability with which its traces were kept before us, as their tracestate says it; None where it says nothing."""
     time_ns: int = 0
     """When the scores were made."""

@@ -1,11 +1,11 @@
 """A sentence for every reason: what it means and, where something can be done, what to change.
 
-Three tables and not one, for the same word can be a reason of two kinds and means another thing in each.
+Several tables and not one, for the same word can be a reason of two kinds and means another thing in each.
 """
 
 from collections.abc import Mapping
 
-from otel_eval.model.score import FailReason, SkipReason
+from otel_eval.model.score import FailReason, SkipReason, UnitOutcome
 from otel_eval.model.step import GapReason
 
 GAP_SENTENCES: Mapping[GapReason, str] = {
@@ -69,4 +69,21 @@ FAIL_SENTENCES: Mapping[FailReason, str] = {
     FailReason.REPLY_CONFLICT: "The judge's answer contradicts itself.",
     FailReason.REPLY_SCHEMA: "The judge's answer has other fields or words than were asked for.",
     FailReason.REPLY_INCOMPLETE: "The judge's answer leaves out some of what was asked.",
+}
+
+UNIT_SENTENCES: Mapping[UnitOutcome, str] = {
+    UnitOutcome.PENDING: "It is not complete yet, or waits for a judge.",
+    UnitOutcome.SCORED: "Metrics were run on it; what each of them said stands with its results.",
+    UnitOutcome.SAMPLED_OUT: "The rate left it out: raise `selection.rate` to judge more.",
+    UnitOutcome.FILTERED: "A filter of the section `selection` does not let it pass; the reason names the filter.",
+    UnitOutcome.NO_GENAI_CONTENT: "None of its spans tells of a model call, a tool run or an agent.",
+    UnitOutcome.CONTENT_NOT_CAPTURED: (
+        "Nobody's words were recorded: switch on the capture of content in the instrumentation (the switch of each: docs/dialects.md)."
+    ),
+    UnitOutcome.NOT_UNDERSTOOD: "It looks like an agent's, and no conversation could be read: `otel-eval doctor` says what was met.",
+    UnitOutcome.FRAGMENT: (
+        "Parts of it never came: they were sampled away, lost, or sent to another worker. `completion.fragments: score` scores such parts."
+    ),
+    UnitOutcome.EVALUATOR_OWN: "An evaluator's own spans or events; these are never judged.",
+    UnitOutcome.EXPIRED: "It was given up after `store.max_age`, or because the store was full: see the judge and its budget.",
 }

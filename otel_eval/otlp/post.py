@@ -62,8 +62,9 @@ def post_otlp(
     timeout_s: float | None = None,
     *,
     clock: Clock | None = None,
+    once: bool = False,
 ) -> PostResult:
-    """Send a protobuf body and wait for the answer, within `timeout_s` over all tries.
+    """Send a protobuf body and wait for the answer, within `timeout_s` over all tries; `once` leaves trying again to the caller.
 
     `endpoint` is an Endpoint or a whole address; headers come on top of its own, a timeout takes the place of its own. SinkError when the
     body was not accepted: `retryable` says whether the same bytes may be sent later, `retry_after_s` when.
@@ -78,7 +79,7 @@ def post_otlp(
             return _result(signal, *_once(to, request, max(deadline - clock.now(), 0.001), clock))
         except SinkError as error:
             wait = error.retry_after_s if error.retry_after_s is not None else pause * (0.5 + clock.jitter() / 2)
-            if not error.retryable or clock.now() + wait >= deadline:
+            if once or not error.retryable or clock.now() + wait >= deadline:
                 raise
             clock.sleep(wait)
             pause = min(pause * 2, LAST_PAUSE_S)

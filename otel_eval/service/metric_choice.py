@@ -29,8 +29,13 @@ def run_from_text(text: str, *, compat: str | None = None) -> MetricRun:
     ConfigError names what is unknown. `compat` goes to the metrics that know it.
     """
     name, parameters = _parts(text)
+    return run_of(name, parameters, compat=compat, if_known=True)
+
+
+def run_of(name: str, parameters: Mapping[str, Any], *, compat: str | None = None, if_known: bool = False) -> MetricRun:
+    """The metric of a name with parameters. ConfigError names what is unknown; `if_known` leaves out a compat that the metric has not."""
     metric = metric_from_name(name)
-    known_compat = compat if compat in metric.card.compat else None
+    known_compat = compat if compat in metric.card.compat or not if_known else None
     run = MetricRun(metric=metric, parameters=parameters, compat=known_compat)
     problems = () if isinstance(metric, CustomMetric) else parameter_problems(metric.card, parameters, known_compat)
     if problems:

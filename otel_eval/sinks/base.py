@@ -1,5 +1,6 @@
-"""The seam of a sink: a place where reports go."""
+"""The seams of a sink: a place where reports go."""
 
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from otel_eval.model import Report
@@ -13,3 +14,17 @@ class Sink(Protocol):
     """
 
     async def write(self, report: Report) -> None: ...
+
+
+@runtime_checkable
+class OutboxSink(Protocol):
+    """A sink that an outbox feeds: what it is to get is made once, kept on disk, and sent as it is until the far side has it."""
+
+    def payload(self, report: Report) -> bytes | None:
+        """What of a report is to be sent; None where it says nothing to this far side."""
+
+    async def send(self, payloads: Sequence[bytes]) -> str:
+        """Send these as one; what the far side remarked, never content.
+
+        Raises `errors.SinkError` when none of them arrived for sure; `retryable` says whether trying again helps.
+        """

@@ -1,6 +1,7 @@
 """Results to any OTLP receiver, as log events."""
 
 import asyncio
+from collections.abc import Sequence
 
 from otel_eval.model import Attributes, Report
 from otel_eval.otlp.encode import logs_request_from_events
@@ -24,11 +25,23 @@ class OtlpEventSink:
         self.message = ""
 
     async def write(self, report: Report) -> None:
+        body = self.payload(report)
+        if body is not None:
+            await self._post(body, len(events_from_report(report)), once=False)
+
+    def payload(self, report: Report) -> bytes | None:
+        """One request; several joined are one request too, for repeated fields of protobuf add up."""
         events = events_from_report(report)
         if not events:
-            return
-        body = logs_request_from_events(events, resource=self._resource, scope_name=SCOPE_NAME, scope_version=self._version)
-        result = await asyncio.to_thread(post_otlp, self._endpoint, "logs", body)
-        self.sent += len(events) - result.rejected
+            return None
+        return logs_request_from_events(events, resource=self._resource, scope_name=SCOPE_NAME, scope_version=self._version)
+
+    async def send(self, payloads: Sequence[bytes]) -> str:
+        return await self._post(b"".join(payloads), len(payloads), once=True)
+
+    async def _post(self, body: bytes, events: int, *, once: bool) -> str:
+        result = await asyncio.to_thread(post_otlp, self._endpoint, "logs", body, once=once)
+        self.sent += events - result.rejected
         self.rejected += result.rejected
         self.message = result.message or self.message
+        return f"{result.rejected} refused for good: {result.message}" if result.rejected else result.message

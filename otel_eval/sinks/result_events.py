@@ -62,6 +62,8 @@ def _attributes(report: Report, result: Result) -> Iterator[tuple[str, Any]]:
     yield "otel_eval.selected_by", report.selected_by
     if report.sampling_probability is not None:
         yield "otel_eval.sampling.probability", float(report.sampling_probability)
+    if report.upstream_probability is not None:
+        yield "otel_eval.sampling.upstream_probability", float(report.upstream_probability)
     judge = outcome.judge if isinstance(outcome, Score | Failed) else None
     if judge is not None:
         yield from _judge(judge)

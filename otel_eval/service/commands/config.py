@@ -1,0 +1,87 @@
+"""`otel-eval config check|schema|show`: what a configuration comes to, before anything is started."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from otel_eval.service.config import Config, load_config
+from otel_eval.service.config.render import shown
+from otel_eval.service.config.values import text_from_bytes, text_from_seconds
+from otel_eval.service.serve.building import is_wide, judge_kind, judge_settings, plan_from_config, sinks_from_config
+from otel_eval.service.serve.plan import Plan, PlannedRun
+
+
+def run(*, action: str, config: Path | None = None, **_: Any) -> int:
+    """Do what is asked; `ConfigError` where the configuration cannot work."""
+    if action == "schema":
+        print(schema_text(), end="")
+        return 0
+    loaded = load_config(config)
+    if action == "show":
+        print(shown(loaded.config, loaded.origins), end="")
+        return 0
+    source = str(loaded.path) if loaded.path else "no file: defaults and environment"
+    for line in [f"configuration: {source}", *check_lines(loaded.config)]:
+        print(line)
+    sys.stdout.flush()
+    return 0
+
+
+def schema_text() -> str:
+    """The JSON Schema of the configuration."""
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Config.model_json_schema(mode="validation")}
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def check_lines(config: Config) -> Iterator[str]:
+    """What the configuration comes to, a sentence each. ConfigError for what cannot work, found as `serve` would find it."""
+    yield from _receive_lines(config)
+    c = config.store
+    yield f"store: {c.path}, up to {text_from_bytes(c.max_bytes)}; results kept {text_from_seconds(c.keep)}"
+    plan = plan_from_config(config)
+    yield from _completion_lines(config)
+    for planned in plan.runs:
+        yield _metric_line(planned, plan)
+    yield _judge_line(config)
+    names = list(sinks_from_config(config, os.environ))
+    yield f"results go to: {', '.join(names) or 'nowhere'}"
+    if config.inline.endpoint:
+        held = text_from_seconds(config.inline.hold)
+        yield f"in line: everything is forwarded to {config.inline.endpoint}; selected spans held up to {held}"
+
+
+def _receive_lines(config: Config) -> Iterator[str]:
+    r = config.receive
+    for name, part in (("OTLP/gRPC", r.grpc), ("OTLP/HTTP", r.http)):
+        if not part.enabled:
+            yield f"{name}: off"
+            continue
+        yield f"{name}: {part.endpoint}{' with TLS' if r.tls.certificate_file else ''}"
+        if is_wide(part.endpoint) and not (r.token or r.token_file or r.tls.client_ca_file):
+            yield f"warning: {part.endpoint} can be reached from outside and asks for no token: set receive.token_file or bind to localhost"
+
+
+def _completion_lines(config: Config) -> Iterator[str]:
+    c, s = config.completion, config.selection
+    yield (
+        f"a trace is read {text_from_seconds(c.trace_quiet)} after its last span (at most {text_from_seconds(c.trace_max_age)} after its "
+        f"first), a conversation is over after {text_from_seconds(c.conversation_idle)} of silence"
+    )
+    share = f"{s.triage_share:.0%} of what is judged may be triage" if s.rate < 1 and s.triage_share else "no triage"
+    yield f"selection: {s.rate:.4g} of conversations; {share}"
+
+
+def _metric_line(planned: PlannedRun, plan: Plan) -> str:
+    rate = f", rate {planned.rate:g}" if planned.rate != plan.rules.rate else ""
+    return f"metric: {planned.name} at the {'trace' if planned.at_trace else 'end of the conversation'}{rate}"
+
+
+def _judge_line(config: Config) -> str:
+    kind = judge_kind(config.judge)
+    if kind == "heuristic":
+        return "judge: built-in rules; set judge.model for a model"
+    settings = judge_settings(config.judge, kind, os.environ)
+    return f"judge: {settings.model} at {settings.base_url} ({kind})"

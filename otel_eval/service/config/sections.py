@@ -1,0 +1,326 @@
+"""The sections of `otel-eval.yaml`: each key with its default and what it means. Documents and the commented file are made from here."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from otel_eval.judges.habits import Rung
+from otel_eval.service.config.values import Duration, Secret, Size
+
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Section(BaseModel):
+    """A part of the configuration: unknown keys are errors, the text below a key is its description."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class GrpcConfig(Section):
+    """OTLP/gRPC."""
+
+    enabled: bool = True
+    """Whether to listen."""
+    endpoint: str = "localhost:4317"
+    """HOST:PORT. Anything but localhost is reachable from outside: set a token or TLS with it."""
+
+
+class HttpConfig(Section):
+    """OTLP/HTTP, protobuf and JSON; `/healthz`, `/readyz`, `/status`, `/outcomes` and `/explain/ID` answer here too."""
+
+    enabled: bool = True
+    """Whether to listen. Without it there is no health check."""
+    endpoint: str = "localhost:4318"
+    """HOST:PORT. Anything but localhost is reachable from outside: set a token or TLS with it."""
+
+
+class TlsConfig(Section):
+    """TLS of both receivers; without a certificate they speak plainly."""
+
+    certificate_file: str | None = None
+    """Certificate chain, PEM."""
+    key_file: str | None = None
+    """Its key, PEM."""
+    client_ca_file: str | None = None
+    """Authority of client certificates; with it, clients must show one."""
+
+
+class ReceiveConfig(Section):
+    """Where traces and logs come in."""
+
+    grpc: GrpcConfig = GrpcConfig()
+    http: HttpConfig = HttpConfig()
+    tls: TlsConfig = TlsConfig()
+    token: Secret | None = None
+    """Bearer token that clients must send."""
+    token_file: str | None = None
+    """File that holds the token."""
+    max_body: Size = 64 * 2**20
+    """Largest request, also after decompression."""
+
+
+class StoreConfig(Section):
+    """The one file that is the whole state: what was acknowledged, outcomes, books, what waits for sinks."""
+
+    path: str = "otel-eval.db"
+    """The SQLite file; one worker a file. `:memory:` keeps nothing over a restart."""
+    max_bytes: Size = 2 * 2**30
+    """Above 90 % of it requests are refused (retryable) until there is room."""
+    min_disk: Size = 64 * 2**20
+    """So much is left free on the disk."""
+    max_age: Duration = 3 * 86_400.0
+    """What waits for a judge longer is given up with the outcome `expired`; what a sink does not take for so long is dead."""
+    keep: Duration = 14 * 86_400.0
+    """How long outcomes and results are kept for `explain`."""
+    expire_when_full: bool = False
+    """When full, give up what waits longest instead of refusing what is new."""
+
+
+class CompletionConfig(Section):
+    """When a trace is complete and a conversation over."""
+
+    trace_quiet: Duration = 10.0
+    """Time without spans after the root's end; longer than the batch delay of exporters (5 s)."""
+    trace_max_age: Duration = 600.0
+    """After which a trace without a root, or one that never falls silent, is taken as it is."""
+    conversation_idle: Duration = 900.0
+    """Silence after which a conversation with an id is over."""
+    conversation_max_age: Duration = 86_400.0
+    """After which a conversation that never falls silent is scored all the same."""
+    max_revisions: Count = 3
+    """How often late content may bring a new score; 1: never again."""
+    late_window: Duration = 600.0
+    """How long requests are kept after scoring, so that late spans can be read together with them."""
+    fragments: Literal["skip", "score"] = "skip"
+    """What to do with traces whose root never came: `skip` gives them the outcome `fragment`; `score` takes them as they are (choose it
+    where agents are called by services whose spans go elsewhere)."""
+
+
+class SelectionConfig(Section):
+    """Which conversations are worth a judge's time."""
+
+    rate: Share = 1.0
+    """Share of conversations that is judged; the same ones on every worker and after every restart."""
+    salt: str = ""
+    """Changes which ones: the same on all workers."""
+    services: tuple[str, ...] = ()
+    """Only these services (`service.name`), names or globs; empty: all."""
+    agents: tuple[str, ...] = ()
+    """Only these agents, names or globs; empty: all."""
+    attributes: dict[str, str] = {}
+    """Only conversations with these attributes; values are globs."""
+    min_turns: Annotated[int, Field(ge=0)] = 0
+    """Only conversations of at least so many turns."""
+    only_errors: bool = False
+    """Only conversations in which a tool or a model call failed."""
+    always_keep: dict[str, str] = {}
+    """Attributes whose value keeps a conversation whatever the rate; judged as triage, outside every rate."""
+    triage_share: Share = 0.2
+    """Share of the judged conversations that may be ones the rate left out and that look like failures; 0: none, and then what the rate
+    leaves out is not even read."""
+
+
+class MetricConfig(Section):
+    """A metric to run. A bare name is short for `name: NAME`."""
+
+    name: str
+    """A built-in one, `check.NAME`, a plug-in's, or `module:function`."""
+    parameters: dict[str, Any] = {}
+    """What it is told; `otel-eval metrics show NAME` lists what it knows."""
+    compat: str | None = None
+    """`ragas` or `adk`: the numbers of that library."""
+    rate: Share | None = None
+    """A rate of its own instead of `selection.rate`: signals cost nothing and can run on everything."""
+    at: Literal["auto", "trace", "conversation"] = "auto"
+    """When it runs: as each trace completes, on the conversation so far, or once the conversation is over. `auto`: metrics of turns at the
+    trace, all others at the end."""
+    triage: bool = True
+    """Whether it also runs on conversations of the triage queue."""
+
+
+class BudgetConfig(Section):
+    """What judging may cost; durable over restarts. Unset: no limit."""
+
+    minute_tokens: Count | None = None
+    """Tokens in any minute."""
+    minute_usd: Annotated[float, Field(gt=0)] | None = None
+    """US dollars in any minute."""
+    day_tokens: Count | None = None
+    """Tokens a day (UTC)."""
+    day_usd: Annotated[float, Field(gt=0)] | None = None
+    """US dollars a day (UTC)."""
+    run_tokens: Count | None = None
+    """Tokens in all, as long as the store lives."""
+    run_usd: Annotated[float, Field(gt=0)] | None = None
+    """US dollars in all, as long as the store lives."""
+
+
+class PriceConfig(Section):
+    """US dollars for a million tokens of the judge's model; a budget in dollars needs it."""
+
+    input_usd: Annotated[float, Field(ge=0)]
+    """Of input."""
+    output_usd: Annotated[float, Field(ge=0)]
+    """Of output."""
+    cached_input_usd: Annotated[float, Field(ge=0)] | None = None
+    """Of input that the endpoint had cached; unset: the same as other input."""
+
+
+class JudgeConfig(Section):
+    """Who judges."""
+
+    kind: str | None = None
+    """`openai` (any OpenAI-compatible endpoint), `heuristic` (built-in rules) or a plug-in's; unset: `openai` if a model is named, else
+    `heuristic`."""
+    model: str | None = None
+    """The model."""
+    base_url: str | None = None
+    """Its endpoint, ending in /v1; unset: OPENAI_BASE_URL, else OpenAI's."""
+    api_key: Secret | None = None
+    """The key; unset: OPENAI_API_KEY."""
+    api_key_file: str | None = None
+    """File that holds the key."""
+    headers: Secret | None = None
+    """Further headers, `key=value,key=value`."""
+    format: Rung = "schema"
+    """How much structure to ask for; what an endpoint does not know is left out by itself."""
+    temperature: float | None = 0.0
+    """Sampling temperature; null leaves it out."""
+    seed: int | None = None
+    """Seed, where the endpoint knows one."""
+    reasoning_effort: str | None = None
+    """For models that reason."""
+    call_timeout: Duration = 60.0
+    """For one call."""
+    samples: Count = 1
+    """How many opinions are asked for; the majority counts."""
+    concurrency: Count = 32
+    """Most calls at a time; it starts with fewer and adapts."""
+    price: PriceConfig | None = None
+    """What it costs; unset: only tokens are counted."""
+    budget: BudgetConfig = BudgetConfig()
+
+
+def _metric_from_name(value: Any) -> Any:
+    return {"name": value} if isinstance(value, str) else value
+
+
+class ScoringConfig(Section):
+    """How conversations are scored."""
+
+    deadline: Duration = 120.0
+    """For one conversation, all metrics together."""
+    concurrency: Count = 16
+    """Conversations at a time."""
+    patience: Duration = 900.0
+    """How long a conversation waits for a judge that cannot be asked, before that is its result."""
+    record_tokens: Annotated[int, Field(ge=500)] = 24_000
+    """Estimated tokens that a conversation may take in a prompt; a longer one is shortened and marked."""
+    topics: tuple[str, ...] = ()
+    """Topics the agents are meant to keep to, where no reference says any."""
+    references: str | None = None
+    """File with what conversations are held against, one JSON object a line."""
+
+
+class OtlpSinkConfig(Section):
+    """An OTLP/HTTP receiver. What is unset is taken from OTEL_EXPORTER_OTLP_*."""
+
+    enabled: bool | None = None
+    """Unset: on where an endpoint is named, here or by OTEL_EXPORTER_OTLP_ENDPOINT."""
+    endpoint: str | None = None
+    """http://HOST:4318, or the whole address of the signal."""
+    headers: Secret | None = None
+    """Headers, `key=value,key=value`."""
+    headers_file: str | None = None
+    """File that holds the headers."""
+    timeout: Duration | None = None
+    """For one request."""
+
+
+class OtlpMetricsSinkConfig(OtlpSinkConfig):
+    """Scores, outcomes, cost and lag as metrics, and this process's own."""
+
+    interval: Duration = 15.0
+    """How often they are sent."""
+
+
+class OtlpSpansSinkConfig(OtlpSinkConfig):
+    """A span `evaluate METRIC` for each score, linked to the judged one: for backends that show no log events."""
+
+    enabled: bool | None = False
+    """Whether they are sent."""
+    inside: bool = False
+    """Inside the judged trace, as a child of the judged span, instead of a trace of its own."""
+
+
+class FileSinkConfig(Section):
+    """One JSON object a line."""
+
+    path: str | None = None
+    """The file that is appended to; unset: none is written."""
+
+
+class ConsoleSinkConfig(Section):
+    """A table on standard output."""
+
+    enabled: bool | None = None
+    """Unset: on where no other sink is."""
+
+
+class SinksConfig(Section):
+    """Where results go. All that are on get all results."""
+
+    otlp_events: OtlpSinkConfig = OtlpSinkConfig()
+    otlp_metrics: OtlpMetricsSinkConfig = OtlpMetricsSinkConfig()
+    otlp_spans: OtlpSpansSinkConfig = OtlpSpansSinkConfig()
+    jsonl: FileSinkConfig = FileSinkConfig()
+    console: ConsoleSinkConfig = ConsoleSinkConfig()
+
+
+class InlineConfig(Section):
+    """otel-eval as a hop on the way to the backend: result events are added to the judged spans themselves."""
+
+    endpoint: str | None = None
+    """OTLP/HTTP receiver that everything is forwarded to; unset: nothing is forwarded."""
+    headers: Secret | None = None
+    """Headers for it, `key=value,key=value`."""
+    headers_file: str | None = None
+    """File that holds the headers."""
+    hold: Duration = 30.0
+    """Longest time that spans of selected traces are held; then they pass unscored."""
+    max_held: Size = 64 * 2**20
+    """Most bytes of spans held; above it, spans pass at once."""
+    timeout: Duration = 10.0
+    """For one forwarded request."""
+
+
+class TelemetryConfig(Section):
+    """What this process says of itself."""
+
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """Least severity of log lines on standard error."""
+    log_format: Literal["text", "json"] = "text"
+    """How they are written."""
+
+
+MetricEntry = Annotated[MetricConfig, BeforeValidator(_metric_from_name)]
+DEFAULT_METRICS = tuple(
+    MetricConfig(name=name) for name in ("agent_goal_accuracy", "tool_error_rate", "repeated_calls", "unanswered_turn", "user_repetition")
+)
+
+
+class Config(Section):
+    """The whole configuration. Every key can also be given as an environment variable: OTEL_EVAL__SECTION__KEY."""
+
+    receive: ReceiveConfig = ReceiveConfig()
+    store: StoreConfig = StoreConfig()
+    completion: CompletionConfig = CompletionConfig()
+    selection: SelectionConfig = SelectionConfig()
+    metrics: tuple[MetricEntry, ...] = DEFAULT_METRICS
+    """What is run on the selected conversations, in this order."""
+    judge: JudgeConfig = JudgeConfig()
+    scoring: ScoringConfig = ScoringConfig()
+    sinks: SinksConfig = SinksConfig()
+    inline: InlineConfig = InlineConfig()
+    telemetry: TelemetryConfig = TelemetryConfig()

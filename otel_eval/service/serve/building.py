@@ -1,0 +1,223 @@
+"""The parts of a scorer from its configuration; whatever cannot work is a ConfigError before the first byte."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from otel_eval.completion import CompletionLimits
+from otel_eval.errors import ConfigError
+from otel_eval.judges import BUILTIN, builtin_judge
+from otel_eval.judges.chain import Books, judge_chain
+from otel_eval.judges.ledger import Amount
+from otel_eval.judges.settings import JudgeSettings, Limits, Price
+from otel_eval.metrics.base import MetricCard
+from otel_eval.otlp.endpoint import Endpoint, Signal, endpoint_from_env, headers_from_text, url_of_signal
+from otel_eval.registry import JUDGES, load_plugin
+from otel_eval.sampling import Rules
+from otel_eval.service.config import Config, JudgeConfig, MetricConfig
+from otel_eval.service.config.sections import OtlpSinkConfig
+from otel_eval.service.config.values import Secret
+from otel_eval.service.judge_choice import OPENAI_URL, JudgeChoice
+from otel_eval.service.metric_choice import labels_of, run_of
+from otel_eval.service.references import NO_REFERENCES, references_from_file
+from otel_eval.service.serve.plan import Plan, PlannedRun
+from otel_eval.sinks.base import OutboxSink
+from otel_eval.sinks.otlp_events import OtlpEventSink
+from otel_eval.store import Store, StoreLimits
+
+RUN_NAME = "serve"
+"""Under which the judge's books of a store are kept."""
+MEMORY = ":memory:"
+
+
+def store_from_config(config: Config) -> Store:
+    """The opened store."""
+    c = config.store
+    limits = StoreLimits(
+        max_bytes=c.max_bytes, min_disk_bytes=c.min_disk, max_age_s=c.max_age, keep_s=c.keep, expire_when_full=c.expire_when_full
+    )
+    return Store(None if c.path == MEMORY else Path(c.path), limits=limits)
+
+
+def limits_from_config(config: Config) -> CompletionLimits:
+    c = config.completion
+    return CompletionLimits(
+        trace_quiet_s=c.trace_quiet,
+        trace_max_age_s=c.trace_max_age,
+        conversation_idle_s=c.conversation_idle,
+        conversation_max_age_s=c.conversation_max_age,
+        max_revisions=c.max_revisions,
+    )
+
+
+def plan_from_config(config: Config) -> Plan:
+    """What runs on what. ConfigError for a metric that cannot be loaded, or that is asked for twice."""
+    s = config.selection
+    rules = Rules(
+        rate=s.rate,
+        salt=s.salt,
+        agents=s.agents,
+        services=s.services,
+        attributes=s.attributes,
+        min_turns=s.min_turns,
+        only_errors=s.only_errors,
+        always_keep=s.always_keep,
+        triage_share=s.triage_share,
+    )
+    runs = tuple(_planned(metric, s.rate) for metric in config.metrics)
+    labels_of([planned.run for planned in runs])
+    references = config.scoring.references
+    return Plan(
+        runs=runs,
+        rules=rules,
+        limits=limits_from_config(config),
+        references=references_from_file(Path(references)) if references else NO_REFERENCES,
+        topics=config.scoring.topics,
+        late_window_s=config.completion.late_window,
+        score_fragments=config.completion.fragments == "score",
+    )
+
+
+def _planned(metric: MetricConfig, rate: float) -> PlannedRun:
+    run = run_of(metric.name, metric.parameters, compat=metric.compat)
+    return PlannedRun(
+        run=run,
+        rate=rate if metric.rate is None else metric.rate,
+        at_trace=metric.at == "trace" or (metric.at == "auto" and _level(run.metric.card) == "turn"),
+        triage=metric.triage,
+    )
+
+
+def _level(card: MetricCard) -> str:
+    return card.level
+
+
+def judge_from_config(config: JudgeConfig, store: Store, environ: Mapping[str, str]) -> JudgeChoice:
+    """The judge with its chain, books and verdicts in the store."""
+    kind = judge_kind(config)
+    if kind == "heuristic":
+        rules = builtin_judge(kind, JudgeSettings())
+        return JudgeChoice(judge=rules, kind=kind, model=rules)
+    settings = judge_settings(config, kind, environ)
+    inner = builtin_judge(kind, settings) if kind in BUILTIN else load_plugin(JUDGES, kind, builtin=BUILTIN)(settings)
+    books = Books(store=store.verdicts(), ledger=store.ledger(Amount, run=RUN_NAME))
+    return JudgeChoice(judge=judge_chain(inner, settings, books), kind=kind, model=inner)
+
+
+def judge_kind(config: JudgeConfig) -> str:
+    return config.kind or ("openai" if config.model else "heuristic")
+
+
+def judge_settings(config: JudgeConfig, kind: str, environ: Mapping[str, str]) -> JudgeSettings:
+    """Where the judge is and what it may take. ConfigError says what is missing."""
+    url = config.base_url or environ.get("OPENAI_BASE_URL") or OPENAI_URL
+    key = secret_text(config.api_key, config.api_key_file, "judge.api_key_file") or environ.get("OPENAI_API_KEY", "")
+    if kind == "openai" and not config.model:
+        raise ConfigError("judge.kind is 'openai' and no model is named: set judge.model")
+    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+        raise ConfigError("judge.base_url is no address: expected http://HOST/v1 or https://HOST/v1")
+    if kind == "openai" and not key and url == OPENAI_URL:
+        raise ConfigError("no key for the judge: set OPENAI_API_KEY or judge.api_key_file, or name another endpoint in judge.base_url")
+    b, p = config.budget, config.price
+    if p is None and (b.minute_usd or b.day_usd or b.run_usd):
+        raise ConfigError("judge.budget has a limit in dollars and judge.price is not set: give the price of a million tokens")
+    return JudgeSettings(
+        model=config.model or "",
+        base_url=url,
+        api_key=key,
+        headers=headers_from_text(config.headers.get_secret_value()) if config.headers else {},
+        format=config.format,
+        temperature=config.temperature,
+        seed=config.seed,
+        reasoning_effort=config.reasoning_effort,
+        call_timeout_s=config.call_timeout,
+        samples=config.samples,
+        start_concurrency=min(4, config.concurrency),
+        most_concurrency=config.concurrency,
+        price=Price(input_usd=p.input_usd, output_usd=p.output_usd, cached_input_usd=p.cached_input_usd) if p else None,
+        limits=Limits(**b.model_dump()),
+    )
+
+
+def secret_text(value: Secret | None, file: str | None, key: str) -> str:
+    """A secret from the environment, else from the file named beside it; empty without either."""
+    if value is not None:
+        return value.get_secret_value()
+    if file is None:
+        return ""
+    try:
+        return Path(file).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{key} {file!r} cannot be read: {type(error).__name__}") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Here:
+    """Who we are, for resources and to know ourselves."""
+
+    resource: Mapping[str, str]
+    version: str
+
+
+def here(environ: Mapping[str, str]) -> Here:
+    try:
+        ours = version("otel-eval")
+    except PackageNotFoundError:  # run from the source tree without being installed
+        ours = ""
+    return Here(resource={"service.name": environ.get("OTEL_SERVICE_NAME") or "otel-eval", "service.version": ours}, version=ours)
+
+
+def sinks_from_config(config: Config, environ: Mapping[str, str] = os.environ) -> dict[str, OutboxSink]:
+    """The sinks that are on, by name. ConfigError for one that cannot work or that leads back here."""
+    us = here(environ)
+    sinks: dict[str, OutboxSink] = dict(_otlp_sinks(config, environ, us))
+    return sinks
+
+
+def _otlp_sinks(config: Config, environ: Mapping[str, str], us: Here) -> Iterator[tuple[str, OutboxSink]]:
+    c = config.sinks
+    if is_on(c.otlp_events, "logs", environ):
+        yield "otlp_events", OtlpEventSink(endpoint_of(c.otlp_events, "logs", config, environ), resource=us.resource, version=us.version)
+
+
+def is_on(sink: OtlpSinkConfig, signal: Signal, environ: Mapping[str, str]) -> bool:
+    """Whether an OTLP sink is on: told so, or an endpoint is known."""
+    if sink.enabled is not None:
+        return sink.enabled
+    variables = ("OTEL_EXPORTER_OTLP_ENDPOINT", f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT")
+    return sink.endpoint is not None or any(environ.get(name) for name in variables)
+
+
+def endpoint_of(sink: OtlpSinkConfig, signal: Signal, config: Config, environ: Mapping[str, str]) -> Endpoint:
+    """Where an OTLP sink sends: the configuration over the standard variables."""
+    endpoint = endpoint_from_env(environ, signal)
+    if sink.endpoint is not None:
+        own = sink.endpoint.rstrip("/").endswith(f"/v1/{signal}")
+        endpoint = replace(endpoint, url=sink.endpoint if own else url_of_signal(sink.endpoint, signal))
+    headers = secret_text(sink.headers, sink.headers_file, f"sinks.*.headers_file of {signal}")
+    if headers:
+        endpoint = replace(endpoint, headers=headers_from_text(headers))
+    if sink.timeout is not None:
+        endpoint = replace(endpoint, timeout_s=sink.timeout)
+    _refuse_circle(endpoint, config)
+    return endpoint
+
+
+LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
+
+
+def is_wide(endpoint: str) -> bool:
+    """Whether HOST:PORT can be reached from other machines."""
+    return endpoint.rpartition(":")[0] not in LOCAL
+
+
+def _refuse_circle(endpoint: Endpoint, config: Config) -> None:
+    """Results that are sent to ourselves never arrive anywhere."""
+    target = urlsplit(endpoint.url)
+    host, _, port = config.receive.http.endpoint.rpartition(":")
+    same_host = target.hostname in LOCAL and (host in LOCAL or host in ("0.0.0.0", "[::]", ""))
+    if config.receive.http.enabled and same_host and str(target.port or 80) == port:
+        raise ConfigError(f"a sink sends to {target.hostname}:{port}, which is this process's own receiver: name the backend's endpoint")

@@ -1,0 +1,56 @@
+"""Kept requests back to conversations: only the traces asked for, whatever else the requests hold. Takes time: belongs in a thread."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from otel_eval.model import Batch, Conversation
+from otel_eval.otlp.otlp_json import batch_from_json
+from otel_eval.otlp.records import batch_from_protobuf
+from otel_eval.otlp.unpack import unpacked_bytes
+from otel_eval.service.convert import ConversionReport, conversations_from_batches
+from otel_eval.store import Body, Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """What stands in some traces."""
+
+    conversations: tuple[Conversation, ...]
+    """Those that a user had; a sub-agent's only where there is no other."""
+    report: ConversionReport = field(default_factory=ConversionReport)
+
+    @property
+    def spans(self) -> int:
+        return self.report.spans
+
+    def of_id(self, conversation_id: str) -> Conversation | None:
+        return next((c for c in self.conversations if c.id == conversation_id), None)
+
+    def ids_of_trace(self, trace_id: str) -> tuple[str, ...]:
+        """Ids of the conversations that a trace belongs to."""
+        return tuple(dict.fromkeys(c.id for c in self.conversations if c.id is not None and trace_id in c.trace_ids))
+
+
+def read_traces(store: Store, trace_ids: Sequence[str]) -> Read:
+    """The conversations of these traces, from what the store keeps of them."""
+    wanted = frozenset(trace_ids)
+    report = ConversionReport()
+    found = conversations_from_batches(_batches(store.bodies_of_traces(trace_ids), wanted), report=report).conversations
+    main = [c for c in found if c.sub_agent_of is None]
+    return Read(conversations=tuple(main or found), report=report)
+
+
+def _batches(bodies: Iterable[Body], wanted: frozenset[str]) -> Iterator[Batch]:
+    for body in bodies:
+        batch = batch_from_body(body)
+        yield Batch(
+            spans=tuple(s for s in batch.spans if s.trace_id in wanted),
+            logs=tuple(r for r in batch.logs if r.trace_id in wanted),
+        )
+
+
+def batch_from_body(body: Body) -> Batch:
+    data = unpacked_bytes(body.data, max_bytes=2**31)
+    if data.lstrip()[:1] == b"{":
+        return batch_from_json(data)
+    return batch_from_protobuf(data, "logs" if body.signal == "logs" else "traces")
