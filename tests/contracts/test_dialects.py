@@ -16,7 +16,6 @@ from tests.fakes.anything import KNOWN_NAMES, logs_for, names_of_dialect, spans_
 
 REGISTERED: tuple[Dialect, ...] = (*BUILTIN, *load_all(DIALECTS).loaded.values())
 EACH = pytest.mark.parametrize("dialect", REGISTERED, ids=lambda d: d.info.name)
-FORGETS = pytest.mark.xfail(strict=True, reason="gaps of a remembered history are not told again")
 ROLES = {"system", "user", "assistant", "tool"}
 
 
@@ -132,9 +131,7 @@ def test_the_same_span_gives_the_same_step(dialect: Dialect, data: st.DataObject
     assert facts(step(dialect, one, tuple(logs))) == first
 
 
-@pytest.mark.parametrize(
-    "dialect", [pytest.param(d, id=d.info.name, marks=FORGETS if d.info.name == "otel_genai" else ()) for d in REGISTERED]
-)
+@EACH
 def test_real_spans_are_read_alike_in_any_company(dialect: Dialect) -> None:
     """Spans of captures give the same step from a fresh reader and from one that has read all others, but for the source of messages."""
     reader = Reader([dialect])

@@ -106,6 +106,22 @@ def test_a_cut_history_never_unsays_what_other_spans_told(size: int) -> None:
 
 
 @settings(max_examples=100)
+@given(st.integers(1, 600), st.sampled_from([1, 2]))
+def test_a_cut_history_is_no_new_turn(size: int, cut: int) -> None:
+    """T4: the beginning of the known talk, cut off in a later trace of the conversation, is not said a second time."""
+    known = {"gen_ai.conversation.id": "c"}
+    histories = [HISTORY[:1], HISTORY[:4], HISTORY]
+    spans = []
+    for n, history in enumerate(histories):
+        written = json.dumps(history)
+        text = written[:size] if n == cut else written
+        spans.append(chat(n + 1, None, says(str(n + 1)), {**known, "gen_ai.input.messages": text}, trace=n + 1))
+    told = talk(only(*spans))
+    assert len([t for t in told if t.startswith("user")]) == len({t for t in told if t.startswith("user")}), told
+    assert [t for t in told if t.startswith("assistant")][-1].endswith("3")
+
+
+@settings(max_examples=100)
 @given(st.lists(st.tuples(st.integers(1, 8), st.none() | st.integers(1, 8), st.integers(0, 3)), max_size=10))
 def test_any_tree_is_read(links: list[tuple[int, int | None, int]]) -> None:
     """Circles, missing parents, equal times, several roots: every model call is told once."""
