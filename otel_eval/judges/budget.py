@@ -3,6 +3,7 @@
 It stands right before the model, inside retry and repair, so that every attempt is counted (`docs/decisions`).
 """
 
+import asyncio
 from dataclasses import dataclass
 
 from otel_eval.errors import JudgeError
@@ -27,7 +28,7 @@ class BudgetJudge:
 
     async def ask(self, question: Question) -> Reply:
         most = self._most(question)
-        reservation = self.ledger.reserve(most, self.limits)
+        reservation = await self._reserved(most)
         if reservation is None:
             raise JudgeError("budget_exhausted", "the budget for judging is used up; see the limits in the section `judge.budget`")
         use: JudgeUse | None = None
@@ -40,6 +41,12 @@ class BudgetJudge:
         finally:
             self.ledger.settle(reservation, self._took(use, most))
         return reply
+
+    async def _reserved(self, most: Amount) -> int | None:
+        """The reservation; made in a thread where the books lie on a disk. Books that do not say so are taken to."""
+        if getattr(self.ledger, "waits", True):
+            return await asyncio.to_thread(self.ledger.reserve, most, self.limits)
+        return self.ledger.reserve(most, self.limits)
 
     def _most(self, question: Question) -> Amount:
         prompt = int(question.estimated_tokens * _MARGIN) + 1

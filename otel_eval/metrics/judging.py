@@ -144,9 +144,16 @@ def _within(limit: int, around: int, record: Record) -> int:
 
 
 def _record(given: MetricInput, conversation: Conversation, tokens: int, results_first: bool) -> Record | None:
-    return record_from_conversation(
+    """The record, rendered once for all metrics of a conversation; a whole one is the same whatever would have been cut first."""
+    for first in (results_first, not results_first):
+        of, kept = given.memo.get(("record", given.turn, tokens, first), (None, None))
+        if of is given.conversation and isinstance(kept, Record) and (first == results_first or not kept.truncated):
+            return kept
+    made = record_from_conversation(
         conversation, secret=given.secret, revision=given.revision, budget_tokens=tokens, results_first=results_first
     )
+    given.memo["record", given.turn, tokens, results_first] = (given.conversation, made)
+    return made
 
 
 def _judge(given: MetricInput) -> Judge:
