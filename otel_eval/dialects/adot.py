@@ -117,16 +117,26 @@ def _content(evidence: Evidence, body: Mapping[str, Any]) -> StepContent:
 
 
 def _messages(evidence: Evidence, items: Sequence[tuple[Role | None, Any]], role: Role, notes: Notes) -> tuple[Message, ...] | None:
-    """The messages of one side: those of a whole request or answer where the first item is one, else each item's; repetitions once."""
+    """The messages of one side: of a whole request (or answer) and the single messages behind it what says more; repetitions once."""
     if not items:
         return None
     read = [evidence.messages(content, told or role, notes) or () for told, content in items]
-    if len(read) > 1 and (len(read[0]) >= len(read) - 1 or any(m.tool_calls for m in read[0])):
-        return read[0]
+    single = tuple(m for messages in read[1:] for m in messages)
+    if single and _is_whole(items[0][1]):
+        return read[0] if len(read[0]) >= len(single) or any(m.tool_calls for m in read[0]) else single
     found: list[Message] = []
-    for messages in read:
-        found += [m for m in messages if not found or (m.role, m.text) != (found[-1].role, found[-1].text) or m.text is None]
+    for message in (*read[0], *single):
+        if not found or message.text is None or (message.role, message.text) != (found[-1].role, found[-1].text):
+            found.append(message)
     return tuple(found)
+
+
+def _is_whole(content: Any) -> bool:
+    """Whether a text is the JSON of a request or answer, or of a list of messages, rather than words or the blocks of one message."""
+    value = value_from_text(content) if isinstance(content, str) and content[:1] in ("{", "[") else None
+    if isinstance(value, list):
+        return any(isinstance(item, Mapping) and "role" in item for item in value)
+    return isinstance(value, Mapping)
 
 
 def _tool(body: Mapping[str, Any], notes: Notes) -> StepContent:

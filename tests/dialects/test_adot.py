@@ -43,8 +43,10 @@ def test_a_span_that_tells_its_kind_keeps_it() -> None:
     step = step_of(span(1, known), moved(1, [("user", '{"city": "Lisbon"}')], [("assistant", "sunny")]))
     assert (step.kind, step.tool_name) == (StepKind.TOOL, "weather")
     call, result = step.content.tool_call, step.content.tool_result
-    assert call is not None and (call.name, call.arguments) == ("weather", {"city": "Lisbon"})
-    assert result is not None and result.content == "sunny"
+    assert call is not None
+    assert (call.name, call.arguments) == ("weather", {"city": "Lisbon"})
+    assert result is not None
+    assert result.content == "sunny"
 
 
 def test_a_whole_request_goes_before_its_single_messages() -> None:

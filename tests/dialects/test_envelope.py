@@ -12,8 +12,10 @@ def test_the_dialect_proper_says_what_a_span_is() -> None:
     step = step_of(span(1, {**EXPORTED, **own}, name="execute_tool weather"))
     call, result = step.content.tool_call, step.content.tool_result
     assert (step.kind, step.tool_name) == (StepKind.TOOL, "weather")
-    assert call is not None and (call.id, call.name, call.arguments) == ("c1", "weather", {"city": "Lisbon"})
-    assert result is not None and result.content == "sunny"
+    assert call is not None
+    assert (call.id, call.name, call.arguments) == ("c1", "weather", {"city": "Lisbon"})
+    assert result is not None
+    assert result.content == "sunny"
 
 
 def test_an_agent_keeps_its_name() -> None:
