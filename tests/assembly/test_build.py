@@ -133,3 +133,9 @@ def test_content_elsewhere_is_told() -> None:
     )
     assert GapReason.CONTENT_EXTERNAL in reasons(got.gaps)
     assert not got.has_content
+
+
+def test_a_system_prompt_that_only_the_run_tells() -> None:
+    """agent-framework writes the agent's instructions on its own span, not on the model calls."""
+    told = {"gen_ai.system_instructions": to_json([{"type": "text", "content": "Be brief."}])}
+    assert only(agent(1, "desk", told), chat(2, ASKED, says("Hello."), parent=1)).system == "Be brief."

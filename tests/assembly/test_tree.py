@@ -153,3 +153,17 @@ def test_a_run_marked_as_model_call_is_a_run() -> None:
     )
     assert talk(got) == ["user: Hi", "assistant: -> noop()", "tool(c1): ok", "assistant: Hello."]
     assert got.model_calls == 2
+
+
+def test_one_response_id_over_a_run_s_calls_is_no_repetition() -> None:
+    """OpenAI Assistants give all calls of a run one id: a later call that says something else is another call."""
+    known = {"gen_ai.response.id": "run_1"}
+    asked = call("book", {}, "c1")
+    got = only(
+        agent(1, "desk"),
+        chat(2, ASKED, says(None, asked), known, parent=1),
+        tool(3, "book", {}, "ok", call_id="c1", parent=1),
+        chat(4, [says(None, asked), result("ok", "c1")], says("Booked."), known, parent=1),
+    )
+    assert talk(got) == ["user: Hi", "assistant: -> book()", "tool(c1): ok", "assistant: Booked."]
+    assert got.model_calls == 2
