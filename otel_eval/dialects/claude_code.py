@@ -61,7 +61,6 @@ class ClaudeCode:
             "OTEL_LOG_USER_PROMPTS=1 OTEL_LOG_ASSISTANT_RESPONSES=1 OTEL_LOG_TOOL_DETAILS=1 OTEL_LOG_TOOL_CONTENT=1, "
             "for tool outputs OTEL_LOG_RAW_API_BODIES=1"
         ),
-        conversation_ids=("session.id",),
     )
 
     def speaks(self, names: frozenset[str]) -> bool:

@@ -50,7 +50,7 @@ class CodingAgents:
     info = DialectCard(
         name="coding_agents",
         version=1,
-        sentence="Codex CLI, Gemini CLI, Qwen Code: session events codex.*, gemini_cli.*, qwen-code.*; Gemini's llm_call, tool_call spans.",
+        sentence="Codex, Gemini and Qwen CLIs: events codex.*, gemini_cli.*, qwen-code.* by session.id or conversation.id; Gemini's spans.",
         source="@openai/codex 0.171.0, @google/gemini-cli packages/core/src/telemetry, QwenLM/qwen-code telemetry constants",
         detects=("event.name", "event:codex.", "event:gemini_cli.", "event:qwen-code.", "gen_ai.agent.description", "gen_ai.tool.call_id"),
         content=(
@@ -63,7 +63,6 @@ class CodingAgents:
         ),
         lacks="Codex records no answer; Gemini's tool outputs stand in the next request or, with telemetry.traces, on tool_call spans.",
         switch='Codex: [otel] log_user_prompt = true; Gemini and Qwen: "telemetry": {"enabled": true, "logPrompts": true, "traces": true}',
-        conversation_ids=("session.id", "conversation.id"),
     )
 
     def speaks(self, names: frozenset[str]) -> bool:

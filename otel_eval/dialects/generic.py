@@ -6,23 +6,22 @@ The last to be asked: it only fills what no other dialect knows. **Source**: spe
 from collections.abc import Mapping
 from typing import Any
 
-from otel_eval.dialects.base import DialectCard, Evidence
+from otel_eval.dialects.base import DialectCard, Evidence, Reading
 from otel_eval.dialects.envelope import Envelope, Names
 from otel_eval.model import StepKind
 
-_SPAN_TYPES = (
-    "span.type",
-    "span_type",
-    "observation.type",
-    "lmnr.span.type",
-    "traceai.span.kind",
-    "fi.span.kind",
-    "braintrust.span_attributes.type",
-)
+_SPAN_TYPES = ("span.type", "span_type", "observation.type")
 
 
 class Generic(Envelope):
     """Speaks only where a type is known or both words and a role in the run can be told."""
+
+    def read(self, evidence: Evidence) -> Reading | None:
+        reading = super().read(evidence)
+        thread = evidence.attributes.get("thread.id")
+        if reading is not None and isinstance(thread, str) and not thread.isdecimal() and "thread.name" not in evidence.attributes:
+            reading.conversation_id = reading.conversation_id or thread  # else it is the conventions' thread of the operating system
+        return reading
 
     def kind_of(self, evidence: Evidence) -> StepKind | None:
         a = evidence.attributes
@@ -33,15 +32,15 @@ class Generic(Envelope):
         return StepKind.WRAPPER if self._has_id(a) or any(n in a for n in (*self.names.input, *self.names.output)) else None
 
     def _has_id(self, a: Mapping[str, Any]) -> bool:
-        return any(k in a for k in (*self.info.conversation_ids, "metadata"))
+        return any(k in a for k in (*self.info.conversation_ids, "thread.id", "metadata"))
 
 
 GENERIC = Generic(
     info=DialectCard(
         name="generic",
         version=1,
-        sentence="Spans written by hand: plain conversation or session ids, input / output attributes, span types of lesser platforms.",
-        source="spellings met in real traces (Laminar, Braintrust, traceAI, application code)",
+        sentence="Spans written by hand: plain conversation or session ids, input / output attributes, span types.",
+        source="spellings met in real traces and application code",
         detects=(
             "metadata",
             "input",
@@ -59,21 +58,16 @@ GENERIC = Generic(
             "conversationId",
             "gen_ai.session.id",
             "langgraph.thread_id",
-            "lmnr.",
-            "braintrust.",
-            "traceai.",
-            "fi.",
             "span.type",
             "span_type",
         ),
-        content=("input", "output", "lmnr.span.input", "lmnr.span.output", "braintrust.input", "braintrust.output"),
+        content=("input", "output"),
         lacks="Only what the names say; tool calls only where the values hold them.",
         conversation_ids=(
             "conversation.id",
             "conversation_id",
             "conversationId",
             "gen_ai.session.id",
-            "thread.id",
             "thread_id",
             "threadId",
             "langgraph.thread_id",
@@ -81,13 +75,12 @@ GENERIC = Generic(
             "sessionId",
             "chat.id",
             "chat_id",
-            "lmnr.association.properties.session_id",
         ),
     ),
     names=Names(
         type=_SPAN_TYPES,
-        input=("lmnr.span.input", "braintrust.input_json", "braintrust.input", "fi.input", "input"),
-        output=("lmnr.span.output", "braintrust.output_json", "braintrust.output", "fi.output", "output"),
+        input=("input",),
+        output=("output",),
         tool_name=("tool.name", "tool_name"),
         tool_call_id=("tool_call_id", "tool_call.id"),
         agent_name=("agent.name", "agent_name"),

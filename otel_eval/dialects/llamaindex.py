@@ -60,7 +60,7 @@ class LlamaIndex:
         ),
         lacks="Tool results stand only in the next model call; arguments only where a step's repr was not cut. Before 0.6 no messages.",
         switch="LlamaIndexOpenTelemetry().start_registering()",
-        conversation_ids=("session.id", "llamaindex.session_id", "llamaindex.conversation_id", "llamaindex.thread_id"),
+        conversation_ids=("llamaindex.session_id", "llamaindex.conversation_id", "llamaindex.thread_id"),
     )
 
     def speaks(self, names: frozenset[str]) -> bool:

@@ -31,7 +31,6 @@ class Strands:
         content=("gen_ai.prompt", "gen_ai.completion", "tool.parameters", "tool.result"),
         lacks="The system prompt stands only on the run's span, as `system_prompt`; the result of a run is `<replaced>` in 0.1.0.",
         switch="always on",
-        conversation_ids=("session.id",),
     )
 
     def speaks(self, names: frozenset[str]) -> bool:
