@@ -64,8 +64,10 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "testing": frozenset({"model", "errors"}) | BASES,
     # model: the command line words what comes back
     "cli": frozenset({"service", "errors", "model"}),
+    # the Python interface: the same choices as the command line, without one
+    "api": BELOW_SERVICE | {"service"},
     # The list of public names. No room imports it: that would close a circle through the whole package.
-    "__init__": BELOW_SERVICE | {"service"},
+    "__init__": BELOW_SERVICE | {"service", "api"},
     "__main__": frozenset({"cli"}),
 }
 

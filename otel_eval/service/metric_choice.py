@@ -24,7 +24,7 @@ _NEXT_PARAMETER = re.compile(r",(?=\w+=)")
 
 
 def run_from_text(text: str, *, compat: str | None = None) -> MetricRun:
-    """The metric that a text asks for: `my_metrics:brand_voice`, `tool_call_accuracy:order=flexible`, `check.polite:question=Is it?`.
+    """The metric that a text asks for: `my_metrics:brand_voice`, `tool_call_accuracy:strict_order=false`, `check.polite:question=Is it?`.
 
     ConfigError names what is unknown. `compat` goes to the metrics that know it.
     """
