@@ -27,6 +27,7 @@ from otel_eval.dialects.openllmetry import OPENLLMETRY
 from otel_eval.dialects.pydantic_ai import PYDANTIC_AI
 from otel_eval.dialects.reader import Reader
 from otel_eval.dialects.semconv import SEMCONV
+from otel_eval.dialects.smolagents import SMOLAGENTS
 from otel_eval.dialects.strands import STRANDS
 from otel_eval.dialects.traceai import TRACEAI
 from otel_eval.dialects.vercel_ai import VERCEL_AI
@@ -45,6 +46,7 @@ BUILTIN: tuple[Dialect, ...] = (
     MLFLOW,
     VERCEL_AI,
     PYDANTIC_AI,
+    SMOLAGENTS,
     MICROSOFT,
     CREWAI,
     LLAMAINDEX,
