@@ -5,6 +5,7 @@
     ├── PluginError     a plug-in (dialect, metric, sink, judge) broke its contract
     ├── InputError      these bytes are no good: never send them again
     ├── Overloaded      no room now: send again later
+    ├── StoreError      the store cannot be read or written; what it acknowledged stands
     ├── JudgeError      a judge gave no usable verdict; `reason` says why
     └── SinkError       results could not be written
 
@@ -34,6 +35,10 @@ class Overloaded(OtelEvalError):
     def __init__(self, message: str, *, retry_after_s: float = 1.0) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+
+
+class StoreError(OtelEvalError):
+    """The store cannot be read or written: nothing of what was asked was done. Whoever sent it may send it again."""
 
 
 class JudgeError(OtelEvalError):

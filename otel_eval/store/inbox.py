@@ -1,0 +1,132 @@
+"""Requests as they came, and which traces and conversations they touch."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from otel_eval.store.access import Access
+from otel_eval.store.room import Room
+from otel_eval.store.rows import Arrival, Body, NewRequest
+
+_STEP_S = 1e-6
+"""Two requests never arrive at one moment: "later than what was seen" is then sure."""
+_IDS_AT_ONCE = 400
+
+_INSERT_BODY = "INSERT INTO bodies (id, received_s, signal, encoding, data) VALUES (?, ?, ?, ?, ?)"
+_INSERT_LINK = "INSERT OR IGNORE INTO body_traces (trace, body) VALUES (?, ?)"
+_UPSERT_TRACE = """
+INSERT INTO traces (trace, first_s, last_s, due_s, root_ended, end_marked, is_session, is_genai, has_error, spans, logs, own_spans,
+                    start_ns, end_ns, service, trace_state)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (trace) DO UPDATE SET
+    last_s = CASE WHEN excluded.spans + excluded.logs = 0 THEN last_s ELSE max(last_s, excluded.last_s) END,
+    due_s = CASE WHEN excluded.spans + excluded.logs = 0 OR excluded.due_s IS NULL THEN due_s
+                 ELSE min(ifnull(due_s, excluded.due_s), excluded.due_s) END,
+    release_s = CASE WHEN excluded.spans + excluded.logs = 0 THEN release_s ELSE NULL END,
+    root_ended = root_ended | excluded.root_ended, end_marked = end_marked | excluded.end_marked,
+    is_session = is_session | excluded.is_session, is_genai = is_genai | excluded.is_genai, has_error = has_error | excluded.has_error,
+    spans = spans + excluded.spans, logs = logs + excluded.logs, own_spans = own_spans + excluded.own_spans,
+    start_ns = min(ifnull(start_ns, excluded.start_ns), ifnull(excluded.start_ns, start_ns)),
+    end_ns = max(ifnull(end_ns, excluded.end_ns), ifnull(excluded.end_ns, end_ns)),
+    service = ifnull(service, excluded.service), trace_state = ifnull(trace_state, excluded.trace_state)
+"""
+_UPSERT_CONVERSATION = """
+INSERT INTO conversations (id, first_s, last_s, due_s, end_marked) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET
+    last_s = max(last_s, excluded.last_s), end_marked = end_marked | excluded.end_marked,
+    due_s = CASE WHEN excluded.due_s IS NULL THEN due_s ELSE min(ifnull(due_s, excluded.due_s), excluded.due_s) END
+"""
+
+
+class Inbox:
+    """Takes requests in and gives bodies out."""
+
+    def __init__(self, access: Access, room: Room) -> None:
+        self._access, self._room = access, room
+        (newest,) = access.row("SELECT ifnull(max(id), 0) FROM bodies")
+        self._next_id = int(newest) + 1
+        self._last_s = access.clock.now_s()
+
+    def put(self, request: NewRequest) -> "Future[None]":
+        """Keep a request. The future is done once it is on disk, and only then may it be acknowledged.
+
+        Overloaded, at once, where there is no room.
+        """
+        size = len(request.body or b"")
+        self._room.check(size, self._access.writer.queued_bytes)
+        return self._access.write_many(self._put_many, request, size=size)
+
+    def bodies_of_traces(self, trace_ids: Iterable[str]) -> Iterator[Body]:
+        """Every request that touches one of these traces, once, in order of arrival; one at a time is in memory."""
+        ids: set[int] = set()
+        for part in _parts([bytes.fromhex(t) for t in trace_ids]):
+            marks = ",".join("?" * len(part))
+            ids.update(row[0] for row in self._access.rows(f"SELECT body FROM body_traces WHERE trace IN ({marks})", part))
+        for body_id in sorted(ids):
+            row = self._access.row("SELECT received_s, signal, encoding, data FROM bodies WHERE id = ?", (body_id,))
+            if row is not None:
+                yield Body(id=body_id, received_s=row[0], signal=row[1], encoding=row[2], data=row[3])
+
+    def _put_many(self, db: sqlite3.Connection, requests: Sequence[NewRequest]) -> Sequence[None]:
+        bodies: list[tuple[Any, ...]] = []
+        links: list[tuple[bytes, int]] = []
+        traces: list[tuple[Any, ...]] = []
+        talks: list[tuple[bytes, Arrival, float]] = []
+        for request in requests:
+            now_s = self._last_s = max(self._access.clock.now_s(), self._last_s + _STEP_S)
+            if request.body is not None:
+                bodies.append((self._next_id, now_s, request.signal, request.encoding, request.body))
+            for arrival in request.arrivals:
+                trace = bytes.fromhex(arrival.trace_id)
+                traces.append(_trace_values(trace, arrival, now_s))
+                if arrival.spans or arrival.logs:
+                    talks.append((trace, arrival, now_s))
+                    if request.body is not None:
+                        links.append((trace, self._next_id))
+            self._next_id += request.body is not None
+        db.executemany(_INSERT_BODY, bodies)
+        db.executemany(_INSERT_LINK, links)
+        db.executemany(_UPSERT_TRACE, traces)
+        for trace, arrival, now_s in talks:
+            join_conversations(db, trace, arrival, now_s)
+        return [None] * len(requests)
+
+
+def join_conversations(db: sqlite3.Connection, trace: bytes, arrival: Arrival, now_s: float) -> None:
+    """Tell the trace's conversations that something came; ids in a better spelling take the place of those known so far."""
+    known = db.execute("SELECT conversation, rank FROM conversation_traces WHERE trace = ?", (trace,)).fetchall()
+    rank = min((r for _, r in known), default=None)
+    ids = {c for c, _ in known}
+    if arrival.conversations and (rank is None or arrival.id_rank <= rank):
+        if rank is not None and arrival.id_rank < rank:
+            unlink(db, trace, ids)
+            ids = set()
+        db.executemany(
+            "INSERT OR IGNORE INTO conversation_traces VALUES (?, ?, ?)", [(c, trace, arrival.id_rank) for c in arrival.conversations]
+        )
+        ids |= set(arrival.conversations)
+    due_s = arrival.conversation_due_s if arrival.conversation_due_s is not None else arrival.due_s
+    db.executemany(_UPSERT_CONVERSATION, [(c, now_s, now_s, due_s, arrival.end_marked) for c in sorted(ids)])
+
+
+def unlink(db: sqlite3.Connection, trace: bytes, conversations: Iterable[str]) -> None:
+    """Take a trace out of conversations. One that nothing is left of and that never was scored is forgotten."""
+    for conversation in conversations:
+        db.execute("DELETE FROM conversation_traces WHERE conversation = ? AND trace = ?", (conversation, trace))
+        db.execute(
+            "DELETE FROM conversations WHERE id = ? AND scored_s IS NULL "
+            "AND NOT EXISTS (SELECT 1 FROM conversation_traces WHERE conversation = id) "
+            "AND NOT EXISTS (SELECT 1 FROM work WHERE kind = 'conversation' AND key = id)",
+            (conversation,),
+        )
+
+
+def _trace_values(trace: bytes, a: Arrival, now_s: float) -> tuple[Any, ...]:
+    seen = (a.root_ended, a.end_marked, a.is_session, a.is_genai, a.has_error)
+    return (trace, now_s, now_s, a.due_s, *seen, a.spans, a.logs, a.own_spans, a.start_ns, a.end_ns, a.service, a.trace_state)
+
+
+def _parts(ids: list[bytes]) -> Iterator[list[bytes]]:
+    for start in range(0, len(ids), _IDS_AT_ONCE):
+        yield ids[start : start + _IDS_AT_ONCE]
