@@ -19,7 +19,8 @@ from otel_eval.model import NO_CONTENT, Message, Part, StepContent, StepKind, Te
 _CONTROL = "final_answer"
 _FAILED_STEP = "Now let's retry: take care not to repeat previous errors!"
 _LISTS = ("gen_ai.input.messages", "gen_ai.output.messages")
-_LONGEST = len("tool-response")
+_ROLES = ("tool-call", "tool-response")  # of smolagents' memory
+_LONGEST = max(map(len, _ROLES))
 _INDEXED = ("llm.input_messages.", "llm.output_messages.")
 
 
@@ -60,7 +61,10 @@ def _mentions(a: Mapping[str, Any]) -> bool:
     if any(f'"{_CONTROL}"' in v for k in _LISTS if isinstance(v := a.get(k), str)):
         return True
     values = [v for v in a.values() if isinstance(v, str) and len(v) <= _LONGEST]
-    return _CONTROL in values or "tool-call" in values or "tool-response" in values
+    if not any(v in values for v in (_CONTROL, *_ROLES)):
+        return False
+    told = [(k, v) for k, v in a.items() if k.startswith(_INDEXED)]
+    return any((v == _CONTROL and k.endswith(".function.name")) or (v in _ROLES and k.endswith(".message.role")) for k, v in told)
 
 
 def _folded(content: StepContent) -> StepContent:
