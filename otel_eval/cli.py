@@ -177,6 +177,96 @@ def init(**options: Any) -> int:
     return run_command("init", **options)
 
 
+SERVER = click.option(
+    "--server", metavar="URL", help="A running server, such as http://localhost:4318; its token from OTEL_EVAL__RECEIVE__TOKEN."
+)
+STORE = click.option(
+    "--store",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The store's file; without it the one of the configuration.",
+)
+
+
+@main.command()
+@CONFIG
+@click.option(
+    "--inline", metavar="ENDPOINT", help="Forward everything to this OTLP/HTTP endpoint, with result events added to judged spans."
+)
+def serve(**options: Any) -> int:
+    """Score live traffic: take OTLP, score what is complete, send results on.
+
+    Works without any configuration; `otel-eval config check` says what it comes to. SIGTERM ends it without losing anything, SIGHUP
+    reads the configuration again as far as that is safe.
+    """
+    return run_command("serve", **options)
+
+
+@main.command()
+@CONFIG
+@SERVER
+@STORE
+@AS_JSON
+@click.argument("id")
+def explain(**options: Any) -> int:
+    """Say what became of the trace, conversation or result ID, and why.
+
+    Asks a running server if one is named, else reads the store's file; that works while its worker runs, too.
+    """
+    return run_command("explain", **options)
+
+
+@main.command()
+@CONFIG
+@SERVER
+@click.option("--once", is_flag=True, help="Show it once, as it stands.")
+def top(**options: Any) -> int:
+    """Watch a running server: rates, outcomes, queues, cost, recent conversations."""
+    return run_command("top", **options)
+
+
+@main.group()
+def store() -> None:
+    """The store's file: what is in it, out of it, smaller."""
+
+
+@store.command("info")
+@CONFIG
+@STORE
+@AS_JSON
+def store_info(**options: Any) -> int:
+    """Count what is in the store."""
+    return run_command("store", action="info", **options)
+
+
+@store.command("vacuum")
+@CONFIG
+@STORE
+def store_vacuum(**options: Any) -> int:
+    """Give free room back to the disk; the worker must not run."""
+    return run_command("store", action="vacuum", **options)
+
+
+@store.command("export")
+@CONFIG
+@STORE
+@click.option(
+    "--requests", metavar="FOLDER", type=click.Path(file_okay=False, path_type=Path), help="Also write the kept requests as files there."
+)
+def store_export(**options: Any) -> int:
+    """Write outcomes, results and deliveries as JSON lines."""
+    return run_command("store", action="export", **options)
+
+
+@store.command("revive")
+@CONFIG
+@STORE
+@click.argument("sink")
+def store_revive(**options: Any) -> int:
+    """Send once more what SINK refused for good; the worker must not run."""
+    return run_command("store", action="revive", **options)
+
+
 @main.group()
 def config() -> None:
     """The configuration of `serve`: what it comes to, what it may be."""

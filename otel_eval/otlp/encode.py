@@ -41,7 +41,7 @@ def logs_request_from_events(
     """
     request = ExportLogsServiceRequest()
     group = request.resource_logs.add()
-    group.resource.attributes.extend(_pairs(resource))
+    group.resource.attributes.extend(pairs_from_attributes(resource))
     part = group.scope_logs.add(schema_url=schema_url)
     part.scope.name, part.scope.version = scope_name, scope_version
     part.log_records.extend(_record(event) for event in events)
@@ -60,11 +60,12 @@ def _record(event: EventOut) -> LogRecordMessage:
     )
     if event.body:
         record.body.string_value = _text(event.body)
-    record.attributes.extend(_pairs(event.attributes))
+    record.attributes.extend(pairs_from_attributes(event.attributes))
     return record
 
 
-def _pairs(attributes: Mapping[str, AnyValue]) -> list[KeyValue]:
+def pairs_from_attributes(attributes: Mapping[str, AnyValue]) -> list[KeyValue]:
+    """Attributes as OTLP writes them."""
     return [KeyValue(key=_text(key), value=_any_value(value)) for key, value in attributes.items()]
 
 
@@ -85,7 +86,7 @@ def _any_value(value: Any) -> AnyValueMessage:
 def _compound(value: Any) -> AnyValueMessage:
     message = AnyValueMessage()
     if isinstance(value, Mapping):
-        message.kvlist_value.values.extend(_pairs(value))
+        message.kvlist_value.values.extend(pairs_from_attributes(value))
         message.kvlist_value.SetInParent()
     elif isinstance(value, (list, tuple)):
         message.array_value.values.extend(_any_value(item) for item in value)

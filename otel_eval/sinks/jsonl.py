@@ -15,14 +15,19 @@ class JsonlSink:
         self._stream = stream
 
     async def write(self, report: Report) -> None:
-        lines = [json.dumps(object_from_result(report, result), ensure_ascii=False, default=str) for result in report.results]
         try:
-            self._stream.write("".join(f"{line}\n" for line in lines))
+            self._stream.write(text_from_report(report))
             self._stream.flush()
         except BrokenPipeError:
             raise
         except OSError as error:
             raise SinkError(f"results could not be written ({error.strerror}); is the disk full?", retryable=False) from error
+
+
+def text_from_report(report: Report) -> str:
+    """The lines of a report, each with its end."""
+    lines = [json.dumps(object_from_result(report, result), ensure_ascii=False, default=str) for result in report.results]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def object_from_result(report: Report, result: Result) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def _event(report: Report, result: Result) -> EventOut:
         time_ns=report.time_ns,
         trace_id=result.anchor.trace_id if result.anchor else None,
         span_id=result.anchor.span_id if result.anchor else None,
-        attributes={name: value for name, value in _attributes(report, result) if value is not None},
+        attributes=attributes_of_result(report, result),
         body=_body(result),
         severity_number=_SEVERITY_WARN if failed else SEVERITY_INFO,
     )
@@ -43,6 +43,11 @@ def _body(result: Result) -> str:
     if isinstance(result.outcome, Score):
         return f"{result.metric} {result.outcome.value:g} {result.outcome.label or ''}".rstrip()
     return f"{result.metric} failed: {result.outcome.error_type.value}" if isinstance(result.outcome, Failed) else result.metric
+
+
+def attributes_of_result(report: Report, result: Result) -> dict[str, Any]:
+    """Everything a backend gets to know of a result, by attribute name."""
+    return {name: value for name, value in _attributes(report, result) if value is not None}
 
 
 def _attributes(report: Report, result: Result) -> Iterator[tuple[str, Any]]:

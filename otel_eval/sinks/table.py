@@ -15,12 +15,16 @@ _BOLD, _DIM, _GREEN, _RED, _YELLOW, _OFF = "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x
 class TableSink:
     """Writes a row for each result as reports come, the conversation's name once. `width` None cuts nothing and colours nothing."""
 
-    def __init__(self, stream: TextIO, *, width: int | None = None) -> None:
+    def __init__(self, stream: TextIO, *, width: int | None = None, head: bool = True) -> None:
         self._stream = stream
         self._width = width
-        self._begun = False
+        self._begun = not head
 
     async def write(self, report: Report) -> None:
+        self.put(report)
+
+    def put(self, report: Report) -> None:
+        """Write the rows of a report."""
         if not self._begun:
             self._begun = True
             self._line(_HEAD, _BOLD)

@@ -10,8 +10,9 @@ from typing import Any
 from otel_eval.store.clock import SteadyClock
 from otel_eval.store.opening import foreign_reader, open_file
 from otel_eval.store.outbox import depths
+from otel_eval.store.records import records_of
 from otel_eval.store.room import StoreLimits
-from otel_eval.store.rows import QUEUES, Body, Depth, StoreInfo
+from otel_eval.store.rows import QUEUES, Body, Depth, StoreInfo, UnitRecord
 
 _EXPORTED = (
     (
@@ -34,6 +35,12 @@ def info_of_file(path: Path, limits: StoreLimits | None = None) -> StoreInfo:
     """What is in a store's file, counted row by row. ConfigError where there is none."""
     with foreign_reader(path) as db:
         return info(db, str(path), limits or StoreLimits(), SteadyClock())
+
+
+def find_in_file(path: Path, any_id: str) -> list[UnitRecord]:
+    """The records of the units that an id names, from a store's file. ConfigError where there is none."""
+    with foreign_reader(path) as db:
+        return records_of(db, any_id)
 
 
 def info(db: sqlite3.Connection, place: str, limits: StoreLimits, clock: SteadyClock) -> StoreInfo:

@@ -41,13 +41,18 @@ class Records:
         A trace comes with the conversations it belongs to.
         """
         with self._access.read() as db:
-            units = list(dict.fromkeys(_units_of(db, any_id)))
-            return [record for unit in units if (record := _record(db, unit)) is not None]
+            return records_of(db, any_id)
 
     def record(self, unit: Unit) -> UnitRecord | None:
         """Everything known of a unit; None where nothing is."""
         with self._access.read() as db:
             return _record(db, unit)
+
+
+def records_of(db: sqlite3.Connection, any_id: str) -> list[UnitRecord]:
+    """The records of the units that an id names."""
+    units = list(dict.fromkeys(_units_of(db, any_id)))
+    return [record for unit in units if (record := _record(db, unit)) is not None]
 
 
 def _units_of(db: sqlite3.Connection, any_id: str) -> list[Unit]:

@@ -1,11 +1,16 @@
 """The parts of a scorer from its configuration; whatever cannot work is a ConfigError before the first byte."""
 
 import os
+import shutil
+import socket
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
+from uuid import UUID, uuid5
 
 from otel_eval.completion import CompletionLimits
 from otel_eval.errors import ConfigError
@@ -26,11 +31,16 @@ from otel_eval.service.references import NO_REFERENCES, references_from_file
 from otel_eval.service.serve.plan import Plan, PlannedRun
 from otel_eval.sinks.base import OutboxSink
 from otel_eval.sinks.otlp_events import OtlpEventSink
+from otel_eval.sinks.otlp_metrics import OtlpMetricsSink
+from otel_eval.sinks.otlp_spans import OtlpSpanSink
+from otel_eval.sinks.streams import ConsoleSink, FileSink
 from otel_eval.store import Store, StoreLimits
 
 RUN_NAME = "serve"
 """Under which the judge's books of a store are kept."""
 MEMORY = ":memory:"
+_WORKERS = UUID("a6b3b0de-7c63-5a41-8f0e-6b1f0f6f2b8e")
+"""Namespace of the ids of workers: one host and store is one worker, however often it is started."""
 
 
 def store_from_config(config: Config) -> Store:
@@ -162,25 +172,40 @@ class Here:
     version: str
 
 
-def here(environ: Mapping[str, str]) -> Here:
+def here(environ: Mapping[str, str], config: Config) -> Here:
     try:
         ours = version("otel-eval")
     except PackageNotFoundError:  # run from the source tree without being installed
         ours = ""
-    return Here(resource={"service.name": environ.get("OTEL_SERVICE_NAME") or "otel-eval", "service.version": ours}, version=ours)
+    worker = str(uuid5(_WORKERS, f"{socket.gethostname()}\n{Path(config.store.path).absolute()}"))
+    resource = {
+        "service.name": environ.get("OTEL_SERVICE_NAME") or "otel-eval",
+        "service.version": ours,
+        "service.instance.id": worker,
+    }
+    return Here(resource=resource, version=ours)
 
 
 def sinks_from_config(config: Config, environ: Mapping[str, str] = os.environ) -> dict[str, OutboxSink]:
     """The sinks that are on, by name. ConfigError for one that cannot work or that leads back here."""
-    us = here(environ)
-    sinks: dict[str, OutboxSink] = dict(_otlp_sinks(config, environ, us))
+    sinks: dict[str, OutboxSink] = dict(_otlp_sinks(config, environ, here(environ, config)))
+    if config.sinks.jsonl.path is not None:
+        sinks["jsonl"] = FileSink(Path(config.sinks.jsonl.path))
+    console = config.sinks.console.enabled
+    if console or (console is None and not sinks):
+        sinks["console"] = ConsoleSink(sys.stdout, width=shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
     return sinks
 
 
 def _otlp_sinks(config: Config, environ: Mapping[str, str], us: Here) -> Iterator[tuple[str, OutboxSink]]:
     c = config.sinks
+    shared: dict[str, Any] = {"resource": us.resource, "version": us.version}
     if is_on(c.otlp_events, "logs", environ):
-        yield "otlp_events", OtlpEventSink(endpoint_of(c.otlp_events, "logs", config, environ), resource=us.resource, version=us.version)
+        yield "otlp_events", OtlpEventSink(endpoint_of(c.otlp_events, "logs", config, environ), **shared)
+    if is_on(c.otlp_metrics, "metrics", environ):
+        yield "otlp_metrics", OtlpMetricsSink(endpoint_of(c.otlp_metrics, "metrics", config, environ), **shared)
+    if is_on(c.otlp_spans, "traces", environ):
+        yield "otlp_spans", OtlpSpanSink(endpoint_of(c.otlp_spans, "traces", config, environ), inside=c.otlp_spans.inside, **shared)
 
 
 def is_on(sink: OtlpSinkConfig, signal: Signal, environ: Mapping[str, str]) -> bool:

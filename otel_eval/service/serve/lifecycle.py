@@ -62,21 +62,11 @@ class Parts:
         self.stopping.set()
         looking, scoring, *sending = self._tasks
         await _ended([looking, scoring], within_s)
-        if self.senders and not all(sender.trouble for sender in self.senders):
-            await self._empty_outbox(within_s / 4)
         self.sending_over.set()
         await _ended(sending, within_s / 4)
         await self.judge.close()
         self.executor.shutdown(wait=True, cancel_futures=True)
         await asyncio.to_thread(self.store.close)
-
-    async def _empty_outbox(self, within_s: float) -> None:
-        try:
-            async with asyncio.timeout(within_s):
-                while any(depth.waiting for depth in self.store.outbox.depths().values()) and not any(s.trouble for s in self.senders):
-                    await asyncio.sleep(0.02)
-        except TimeoutError:
-            return
 
 
 def parts_of(store: Store, plan: Plan, judge: JudgeChoice, sinks: dict[str, OutboxSink], **worker: Any) -> Parts:

@@ -26,6 +26,11 @@ class Sender:
     name: str
     store: Store
     sink: OutboxSink
+    at_once: int = AT_ONCE
+    every_s: float = 0.0
+    """Time between two sendings; 0: as soon as there is something."""
+    always: bool = False
+    """Whether something is sent at each such time, with letters or without."""
     jitter: Callable[[], float] = random.random
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     sent: int = 0
@@ -34,6 +39,7 @@ class Sender:
     trouble: str = ""
     """Why the far side did not take the last letters; empty when it did."""
     pause_s: float = _FIRST_PAUSE_S
+    _wait_s: float = 0.0
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Send until told to stop."""
@@ -43,17 +49,27 @@ class Sender:
             except OtelEvalError as fault:  # the store's: it says so itself, and is asked again
                 self.trouble = str(fault)
                 count = 0
-            if not count:
+            if self.trouble:
+                await self._idle(stopping, max(self._wait_s, self.every_s / 4), deaf=True)
+            elif self.every_s:
+                await self._idle(stopping, self.every_s, deaf=True)
+            elif not count:
                 await self._idle(stopping, _IDLE_S)
-            elif self.trouble:
-                await self._idle(stopping, self._wait_s, deaf=True)
+        await self._last()
 
-    _wait_s: float = 0.0
+    async def _last(self) -> None:
+        """At the end, what is there is sent once more, as long as it is taken."""
+        try:
+            self.trouble = ""
+            while await self.once() and not self.trouble:
+                pass
+        except OtelEvalError as fault:
+            self.trouble = str(fault)
 
     async def once(self) -> int:
         """Send the letters that are due; how many were taken out."""
-        letters = self.store.outbox.take(self.name, limit=AT_ONCE)
-        if letters:
+        letters = self.store.outbox.take(self.name, limit=self.at_once)
+        if letters or self.always:
             await self._send(letters)
         return len(letters)
 
@@ -68,7 +84,8 @@ class Sender:
         else:
             self.trouble, self.pause_s = "", _FIRST_PAUSE_S
             self.sent += len(letters)
-            await asyncio.wrap_future(self.store.outbox.sent(letters, note=note))
+            if letters:
+                await asyncio.wrap_future(self.store.outbox.sent(letters, note=note))
 
     async def _refused(self, letters: Sequence[Letter], error: SinkError) -> None:
         self.trouble = str(error)
@@ -77,14 +94,24 @@ class Sender:
             self.pause_s = min(2 * self.pause_s, _LONGEST_PAUSE_S)
             self.retried += len(letters)
             at_s = self.store.now_s() + self._wait_s
-            await asyncio.wrap_future(self.store.outbox.try_again(letters, at_s=at_s, note=str(error)))
-        elif len(letters) > 1:
-            for letter in letters:
-                await self._send([letter])
+            if letters:
+                await asyncio.wrap_future(self.store.outbox.try_again(letters, at_s=at_s, note=str(error)))
+        elif len(letters) > 1 and not self.every_s:
+            await self._one_by_one(letters)
         else:
             self._wait_s = 0.0
-            self.dead += 1
-            await asyncio.wrap_future(self.store.outbox.bury(letters, note=str(error)))
+            self.dead += len(letters)
+            if letters:
+                await asyncio.wrap_future(self.store.outbox.bury(letters, note=str(error)))
+
+    async def _one_by_one(self, letters: Sequence[Letter]) -> None:
+        """Find the bad one. Once the far side refuses for now, the rest waits untried."""
+        for place, letter in enumerate(letters):
+            retried = self.retried
+            await self._send([letter])
+            if self.retried != retried:
+                self.store.outbox.give_back(letters[place + 1 :])
+                return
 
     async def _idle(self, stopping: asyncio.Event, seconds: float, *, deaf: bool = False) -> None:
         """Wait for letters, the end, or so long; a deaf one does not listen for letters."""

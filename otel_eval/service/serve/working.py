@@ -66,7 +66,7 @@ class Worker:
     concurrency: int = 16
     patience_s: float = 900.0
     on_letters: Callable[[], None] = lambda: None
-    on_report: Callable[[Report], None] = lambda report: None
+    on_scored: Callable[[Work, Sequence[Report]], None] = lambda work, reports: None
     counts: WorkCounts = field(default_factory=WorkCounts)
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
@@ -207,8 +207,8 @@ class Worker:
         for write in writes:
             await asyncio.wrap_future(write)
         self.on_letters()
-        for report in reports:
-            self.on_report(report)
+        if reports:
+            self.on_scored(work, reports)
 
     def _outgoing(self, reports: Sequence[Report]) -> Iterable[Outgoing]:
         for name, sink in self.sinks.items():

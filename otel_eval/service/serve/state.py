@@ -1,0 +1,167 @@
+"""How the scorer is doing: for pages, for the terminal view and for its own metrics."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from otel_eval.judges.base import Judge
+from otel_eval.judges.breaker import BreakerJudge
+from otel_eval.model import Failed, Report, Score
+from otel_eval.service.serve.looking import Looker
+from otel_eval.service.serve.plan import Plan
+from otel_eval.service.serve.sending import Sender
+from otel_eval.service.serve.working import Worker
+from otel_eval.store import Store, Work
+from otel_eval.telemetry import Meter, Point
+
+MOST_RECENT = 50
+
+
+@dataclass(slots=True, kw_only=True)
+class State:
+    """The parts as others may look at them."""
+
+    store: Store
+    plan: Plan
+    looker: Looker
+    worker: Worker
+    senders: tuple[Sender, ...]
+    judge: Judge | None
+    judge_kind: str
+    judge_model: str | None = None
+    meter: Meter
+    version: str = ""
+    bound: Mapping[str, str] = field(default_factory=dict)
+    """Receivers by name and where they listen; empty before they do."""
+    expected: frozenset[str] = frozenset()
+    """Receivers that must listen."""
+    further: Callable[[], Mapping[str, Any]] = dict
+    """What else `/status` tells."""
+    stopping: bool = False
+    recent: "deque[dict[str, Any]]" = field(default_factory=lambda: deque(maxlen=MOST_RECENT))
+    """The latest scored conversations: ids and numbers, newest first."""
+    began: float = field(default_factory=time.monotonic)
+
+    def missing(self) -> list[str]:
+        """Why requests should go elsewhere; empty when ready. A judge that is down is no reason: what comes is kept for it."""
+        missing = [f"{name} is not listening" for name in sorted(self.expected - set(self.bound))]
+        if self.stopping:
+            missing.append("it is being stopped")
+        if self.store.trouble is not None:
+            missing.append(str(self.store.trouble))
+        elif self.store.is_full:
+            missing.append("the store is above its high mark: see store.max_bytes")
+        return missing
+
+    def status(self) -> dict[str, Any]:
+        """Everything in numbers."""
+        now_s = self.store.now_s()
+        info = self.store.info()
+        return {
+            "version": self.version,
+            "uptime_s": round(time.monotonic() - self.began, 1),
+            "ready": not self.missing(),
+            "missing": self.missing(),
+            "listening": dict(self.bound),
+            "store": {
+                "path": info.place,
+                "used_bytes": info.used_bytes,
+                "max_bytes": info.max_bytes,
+                "requests": info.bodies,
+                "request_bytes": info.body_bytes,
+                "traces": info.traces,
+                "conversations": info.conversations,
+                "trouble": str(self.store.trouble) if self.store.trouble else None,
+            },
+            "queues": {name: _depth(d.waiting, d.oldest_s, now_s) for name, d in info.work.items()},
+            "outbox": {name: _depth(d.waiting, d.oldest_s, now_s) for name, d in info.outbox.items()},
+            "dead_letters": info.dead_letters,
+            "judge": self.judge_state(),
+            "sinks": {s.name: {"sent": s.sent, "retried": s.retried, "dead": s.dead, "trouble": s.trouble or None} for s in self.senders},
+            "scored": dict(self.worker.counts.scored),
+            "given_back": self.worker.counts.given_back,
+            "looked_at": {name: value for name, value in asdict(self.looker.counts).items() if name != "faults"},
+            "faults": dict(self.looker.counts.faults + self.worker.counts.faults),
+            "metrics": [run.name for run in self.plan.runs],
+            "outcomes": self.outcomes(),
+            **self.further(),
+        }
+
+    def judge_state(self) -> dict[str, Any]:
+        """Whether the judge can be asked."""
+        breaker = breaker_of(self.judge)
+        held_s = max(0.0, self.worker.held_until - time.monotonic())
+        return {
+            "kind": self.judge_kind,
+            "model": self.judge_model,
+            "not_asked_since": breaker.reason if breaker is not None else None,
+            "held_s": round(held_s, 1),
+        }
+
+    def outcomes(self) -> list[dict[str, Any]]:
+        return [asdict(count) for count in self.store.records.outcome_counts()]
+
+    def saw(self, work: Work, reports: Sequence[Report]) -> None:
+        """Remember a scored unit, and measure its lag."""
+        lag_s = max(0.0, self.store.now_s() - work.seen_s)
+        self.meter.record("otel_eval.lag", lag_s, {"otel_eval.unit": work.unit.kind, "otel_eval.selected_by": work.selected_by})
+        for report in reports:
+            self._remember(report)
+
+    def _remember(self, report: Report) -> None:
+        scores = {r.metric: _short(r.outcome) for r in report.results}
+        c = report.conversation
+        self.recent.appendleft({"conversation": c.key, "agent": c.agent, "at_ns": report.time_ns, "turns": len(c.turns), "scores": scores})
+
+    def points(self) -> dict[str, tuple[Point, ...]]:
+        """Own instruments as they stand."""
+        self._gauge()
+        return self.meter.points()
+
+    def _gauge(self) -> None:
+        meter, now_s = self.meter, self.store.now_s()
+        for name in ("otel_eval.units", "otel_eval.outbox.depth", "otel_eval.outbox.age"):
+            meter.clear(name)
+        for count in self.store.records.outcome_counts():
+            told = {"otel_eval.unit": count.kind, "otel_eval.outcome": count.outcome, "otel_eval.reason": count.reason or None}
+            meter.set("otel_eval.units", count.units, told)
+        for queue, depth in self.store.queues.depths().items():
+            meter.set("otel_eval.queue.depth", depth.waiting, {"otel_eval.queue": queue})
+            meter.set("otel_eval.queue.age", now_s - depth.oldest_s if depth.oldest_s else 0.0, {"otel_eval.queue": queue})
+        for sink, depth in self.store.outbox.depths().items():
+            meter.set("otel_eval.outbox.depth", depth.waiting, {"otel_eval.sink": sink})
+            meter.set("otel_eval.outbox.age", now_s - depth.oldest_s if depth.oldest_s else 0.0, {"otel_eval.sink": sink})
+        for sender in self.senders:
+            for word, value in (("sent", sender.sent), ("retried", sender.retried), ("dead", sender.dead)):
+                meter.set("otel_eval.sent", value, {"otel_eval.sink": sender.name, "otel_eval.answer": word})
+        meter.set("otel_eval.store.used", self.store.used_bytes)
+        meter.set("otel_eval.store.commits", self.store.counts.commits)
+        meter.set("otel_eval.late", self.looker.counts.late_after_release)
+        for place, faults in self._faults():
+            for name, times in faults.items():
+                meter.set("otel_eval.faults", times, {"otel_eval.place": place, "error.type": name})
+
+    def _faults(self) -> Iterator[tuple[str, Mapping[str, int]]]:
+        yield "look", self.looker.counts.faults
+        yield "score", self.worker.counts.faults
+        yield "store", self.store.counts.faults
+
+
+def breaker_of(judge: Any) -> BreakerJudge | None:
+    """The breaker in a chain of judges that hold judges."""
+    while judge is not None and not isinstance(judge, BreakerJudge):
+        judges = getattr(judge, "judges", None)
+        judge = judges[0] if judges else getattr(judge, "judge", None)
+    return judge
+
+
+def _short(outcome: Any) -> Any:
+    if isinstance(outcome, Score):
+        return outcome.value
+    return outcome.error_type.value if isinstance(outcome, Failed) else outcome.reason.value
+
+
+def _depth(waiting: int, oldest_s: float | None, now_s: float) -> dict[str, Any]:
+    return {"waiting": waiting, "oldest_s": None if oldest_s is None else round(max(0.0, now_s - oldest_s), 1)}
