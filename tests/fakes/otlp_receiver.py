@@ -43,6 +43,8 @@ class OtlpReceiver:
     """How many records of each request are refused in a partial success."""
     records: list[Record] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
+    bodies: list[tuple[str, bytes]] = field(default_factory=list)
+    """Path and plain body of each request that was answered with 200."""
     requests: int = 0
     _server: Any = None
 
@@ -66,6 +68,8 @@ class OtlpReceiver:
         self.paths.append(path)
         status = self.answer(self.requests)
         if status == 200:
+            self.bodies.append((path, body))
+        if status == 200 and path.endswith("/v1/logs"):
             self.records += records_from_body(body)
         return status
 

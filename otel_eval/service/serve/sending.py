@@ -15,13 +15,13 @@ from otel_eval.sinks.base import OutboxSink
 from otel_eval.store import Letter, Store
 
 AT_ONCE = 64
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 30.0
+FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 30.0
 _IDLE_S = 0.5
 
 
 @dataclass(slots=True, kw_only=True)
 class Sender:
-    """Sends the letters of one sink. `pause_s` grows while the far side refuses."""
+    """Sends the letters of one sink."""
 
     name: str
     store: Store
@@ -38,7 +38,9 @@ class Sender:
     dead: int = 0
     trouble: str = ""
     """Why the far side did not take the last letters; empty when it did."""
-    pause_s: float = _FIRST_PAUSE_S
+    first_pause_s: float = FIRST_PAUSE_S
+    """How long to wait after a refusal that does not say; longer after each further one."""
+    _refusals: int = 0
     _wait_s: float = 0.0
 
     async def run(self, stopping: asyncio.Event) -> None:
@@ -82,7 +84,7 @@ class Sender:
             self.store.outbox.give_back(letters)
             raise
         else:
-            self.trouble, self.pause_s = "", _FIRST_PAUSE_S
+            self.trouble, self._refusals = "", 0
             self.sent += len(letters)
             if letters:
                 await asyncio.wrap_future(self.store.outbox.sent(letters, note=note))
@@ -90,8 +92,9 @@ class Sender:
     async def _refused(self, letters: Sequence[Letter], error: SinkError) -> None:
         self.trouble = str(error)
         if error.retryable:
-            self._wait_s = max(error.retry_after_s or 0.0, self.pause_s * (0.5 + self.jitter() / 2))
-            self.pause_s = min(2 * self.pause_s, _LONGEST_PAUSE_S)
+            pause_s = min(self.first_pause_s * 2**self._refusals, _LONGEST_PAUSE_S)
+            self._wait_s = max(error.retry_after_s or 0.0, pause_s * (0.5 + self.jitter() / 2))
+            self._refusals = min(self._refusals + 1, 10)
             self.retried += len(letters)
             at_s = self.store.now_s() + self._wait_s
             if letters:
