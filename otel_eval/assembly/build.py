@@ -24,6 +24,7 @@ from otel_eval.model import (
     Turn,
     Usage,
 )
+from otel_eval.model.freeze import constructor_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,21 +220,17 @@ def _turn(entries: list[Entry], pieces: dict[str, Piece]) -> Turn:
     )
 
 
+_run = constructor_of(ToolRun)
+
+
 def _tool_run(slot: CallSlot) -> ToolRun:
     run = slot.run
     assert run is not None  # the caller asks only for slots with a run
     told = run.content.tool_result
-    return ToolRun(
-        call_id=slot.call.id,
-        name=slot.call.name,
-        source=run.ref,
-        call=slot.call,
-        result=slot.result.message.tool_result if slot.result is not None else told,
-        is_error=True if run.is_error else told.is_error if told is not None else None,
-        error_type=run.error_type,
-        start_ns=run.start_ns,
-        end_ns=run.end_ns,
-    )
+    result = slot.result.message.tool_result if slot.result is not None else told
+    is_error = True if run.is_error else told.is_error if told is not None else None
+    call = slot.call
+    return _run(call.id, call.name, run.ref, call, result, is_error, run.error_type, run.start_ns, run.end_ns)
 
 
 def _usage(calls: Sequence[Step]) -> Usage:

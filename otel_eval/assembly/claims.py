@@ -64,14 +64,16 @@ def claim(slots: Sequence[CallSlot], runs: Sequence[Step]) -> list[Step]:
     """Give each run its call, ids first (a run without id must not take the call of one that has it); the runs left without one."""
     alike: dict[Hashable, _Alike] = defaultdict(_Alike)
     for slot in slots:
-        call = slot.call
-        if call.id:
-            alike["id", call.id].add(slot)
-        if call.name:
-            name = call.name.lower()
-            alike["name", name].add(slot)
-            alike["arguments", name, _canonical(call.arguments)].add(slot)
+        if slot.call.id:
+            alike["id", slot.call.id].add(slot)
     left = [run for run in once(runs) if not (run.tool_call_id and _take(alike, ("id", run.tool_call_id), run))]
+    if not left:
+        return left
+    for slot in slots:
+        if slot.call.name:
+            name = slot.call.name.lower()
+            alike["name", name].add(slot)
+            alike["arguments", name, _canonical(slot.call.arguments)].add(slot)
     return [run for run in left if not any(_take(alike, key, run) for key in _keys(run))]
 
 

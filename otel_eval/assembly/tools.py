@@ -80,7 +80,7 @@ def _learn(slot: CallSlot, run: Step) -> None:
         if run.kind is not StepKind.TOOL and not is_error:
             return
         content = told.content if told is not None else run.error_message if run.is_error else None
-        result = ToolResult(call_id=better.id, name=better.name, content=content, is_error=is_error)
+        result = _result(better.id, better.name, content, is_error)
         slot.result = _result_entry(slot.entry, result, run)
         return
     known = slot.result.message.tool_result
@@ -128,7 +128,7 @@ _message = constructor_of(Message)
 
 def _result_entry(after: Entry, result: ToolResult, run: Step) -> Entry:
     return Entry(
-        message=Message(role="tool", parts=(result,), source=run.ref), time_ns=max(after.time_ns, run.start_ns), trace_id=run.ref.trace_id
+        message=_message("tool", (result,), None, None, run.ref), time_ns=max(after.time_ns, run.start_ns), trace_id=run.ref.trace_id
     )
 
 

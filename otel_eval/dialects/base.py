@@ -85,7 +85,7 @@ class Evidence:
         if value is None or value in ("", "null"):
             return None
         notes.at = at or notes.at
-        if isinstance(value, str):
+        if isinstance(value, str) and role != "assistant":  # answers are not repeated at the beginning of later ones
             return self.memo.messages(value, role, notes, notes.source)
         return messages_from_value(value, role, notes, notes.source)
 

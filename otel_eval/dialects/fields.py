@@ -56,6 +56,7 @@ def usage_from(attributes: Mapping[str, Any]) -> Usage | None:
 
 
 _usage = constructor_of(Usage)
+_call = constructor_of(ToolCall)
 
 
 def _first_of(attributes: Mapping[str, Any], names: tuple[str, ...]) -> Any:
@@ -107,7 +108,7 @@ def tool_call_of_span(call_id: str | None, name: str | None, raw: Any, notes: No
     if raw is None:
         return ToolCall(id=call_id, name=name)
     arguments, text = arguments_from_value(_without_wrapper(raw), notes)
-    return ToolCall(id=call_id, name=name, arguments=arguments, raw=text)
+    return _call(call_id, name, arguments, text)
 
 
 def _without_wrapper(raw: Any) -> Any:

@@ -18,6 +18,7 @@ from otel_eval.dialects.shapes.messages import content_of_result
 from otel_eval.dialects.shapes.notes import Notes
 from otel_eval.dialects.shapes.text import text_or_none, value_from_text
 from otel_eval.model import GapReason, Message, StepContent, StepKind, Text, ToolCall, ToolResult
+from otel_eval.model.freeze import constructor_of
 
 DETAILS = "gen_ai.client.inference.operation.details"
 
@@ -108,18 +109,22 @@ class Semconv:
             kind = self._kind_without_operation(evidence, op)
         if kind is None and not evidence.logs and not evidence.events:
             return None
-        finish = a.get("gen_ai.response.finish_reasons")
-        status = a.get("gen_ai.tool.status")
+        get = a.get  # most of these are absent on most spans: a look first, the reading only where there is something
+        finish, status = get("gen_ai.response.finish_reasons"), get("gen_ai.tool.status")
+        agent, tool, call_id = get("gen_ai.agent.name"), get("gen_ai.tool.name"), get("gen_ai.tool.call.id")
+        response, previous = get("gen_ai.response.id"), get("gen_ai.request.previous_response.id")
+        agent_name = text_or_none(agent) if agent is not None else None
+        if agent_name is None and op == "invoke_workflow":
+            agent_name = text_or_none(get("gen_ai.workflow.name"))
         return Reading(
             kind=kind,
-            agent_name=text_or_none(a.get("gen_ai.agent.name"))
-            or (text_or_none(a.get("gen_ai.workflow.name")) if op == "invoke_workflow" else None),
-            tool_name=text_or_none(a.get("gen_ai.tool.name")),
-            tool_call_id=text_or_none(a.get("gen_ai.tool.call.id")),
-            response_id=text_or_none(a.get("gen_ai.response.id")),
-            previous_response_id=text_or_none(a.get("gen_ai.request.previous_response.id")),
-            model=text_or_none(a.get("gen_ai.response.model")) or text_or_none(a.get("gen_ai.request.model")),
-            provider=text_or_none(a.get("gen_ai.provider.name")) or text_or_none(a.get("gen_ai.system")),
+            agent_name=agent_name,
+            tool_name=text_or_none(tool) if tool is not None else None,
+            tool_call_id=text_or_none(call_id) if call_id is not None else None,
+            response_id=text_or_none(response) if response is not None else None,
+            previous_response_id=text_or_none(previous) if previous is not None else None,
+            model=text_or_none(get("gen_ai.response.model")) or text_or_none(get("gen_ai.request.model")),
+            provider=text_or_none(get("gen_ai.provider.name")) or text_or_none(get("gen_ai.system")),
             finish_reasons=_finish_reasons(finish) if finish is not None else (),
             usage=usage_from(a),
             is_error=True if isinstance(status, str) and status.lower() in ("error", "failed") else None,
@@ -160,6 +165,10 @@ def _finish_reasons(value: Any) -> tuple[str, ...]:
     return tuple(str(v) for v in items if v not in (None, ""))
 
 
+_step_content = constructor_of(StepContent)
+_tool_result = constructor_of(ToolResult)
+
+
 def _content(evidence: Evidence, kind: StepKind | None) -> StepContent:
     notes = evidence.notes()
     if kind is StepKind.TOOL:
@@ -175,16 +184,10 @@ def _content(evidence: Evidence, kind: StepKind | None) -> StepContent:
             earlier = tuple(StepContent(input=i, output=o) for i, o in before)
         given = given if given is not None else told
         answer = answer if answer is not None else chosen
-    if any(f"{k}_ref" in evidence.attributes for k in ("gen_ai.input.messages", "gen_ai.output.messages")) and given is None:
+    if given is None and ("gen_ai.input.messages_ref" in evidence.attributes or "gen_ai.output.messages_ref" in evidence.attributes):
         notes.add(GapReason.CONTENT_EXTERNAL, "gen_ai.input.messages_ref")
-    return StepContent(
-        system=system,
-        input=given,
-        output=answer,
-        earlier=earlier,
-        tool_definitions=_definitions(evidence, places, notes),
-        gaps=tuple(notes.gaps),
-    )
+    tool_definitions = _definitions(evidence, places, notes)
+    return _step_content(system, given, answer, None, None, tool_definitions, earlier, tuple(notes.gaps))
 
 
 def _details(evidence: Evidence) -> list[Mapping[str, Any]]:
@@ -280,11 +283,8 @@ def _tool_content(evidence: Evidence, notes: Notes) -> StepContent:
             )
         if content is None and told_result is not None:
             content, is_error = told_result.content, told_result.is_error
-    return StepContent(
-        tool_call=call,
-        tool_result=ToolResult(call_id=call_id, name=name, content=content, is_error=is_error) if content is not None else None,
-        gaps=tuple(notes.gaps),
-    )
+    result = _tool_result(call_id, name, content, is_error) if content is not None else None
+    return _step_content(None, None, None, call, result, (), (), tuple(notes.gaps))
 
 
 def _tool_from_events(evidence: Evidence, notes: Notes) -> tuple[ToolCall | None, ToolResult | None]:

@@ -21,6 +21,8 @@ _FAILED_STEP = "Now let's retry: take care not to repeat previous errors!"
 _LISTS = ("gen_ai.input.messages", "gen_ai.output.messages")
 _ROLES = ("tool-call", "tool-response")  # of smolagents' memory
 _LONGEST = max(map(len, _ROLES))
+_QUOTED = f'"{_CONTROL}"'
+_FIRST_GIVEN, _FIRST_ANSWER = "llm.input_messages.0.message.role", "llm.output_messages.0.message.role"
 _INDEXED = ("llm.input_messages.", "llm.output_messages.")
 
 
@@ -58,13 +60,17 @@ SMOLAGENTS = Smolagents()
 
 def _mentions(a: Mapping[str, Any]) -> bool:
     """Whether messages on the span call the control tool, or have the roles of smolagents' memory."""
-    if any(f'"{_CONTROL}"' in v for k in _LISTS if isinstance(v := a.get(k), str)):
-        return True
+    for key in _LISTS:
+        told = a.get(key)
+        if type(told) is str and _QUOTED in told:
+            return True
+    if _FIRST_GIVEN not in a and _FIRST_ANSWER not in a:
+        return False
     values = [v for v in a.values() if isinstance(v, str) and len(v) <= _LONGEST]
     if not any(v in values for v in (_CONTROL, *_ROLES)):
         return False
-    told = [(k, v) for k, v in a.items() if k.startswith(_INDEXED)]
-    return any((v == _CONTROL and k.endswith(".function.name")) or (v in _ROLES and k.endswith(".message.role")) for k, v in told)
+    indexed = [(k, v) for k, v in a.items() if k.startswith(_INDEXED)]
+    return any((v == _CONTROL and k.endswith(".function.name")) or (v in _ROLES and k.endswith(".message.role")) for k, v in indexed)
 
 
 def _folded(content: StepContent) -> StepContent:

@@ -135,6 +135,8 @@ def id_or_none(value: Any) -> str | None:
 
 def text_or_none(value: Any) -> str | None:
     """A non-empty text, else None; numbers as text. "null" and "None" count as absent (seen in exported span types)."""
+    if value is None:
+        return None
     if isinstance(value, str):
         return value if value and value not in ("null", "None") else None
     if isinstance(value, int) and not isinstance(value, bool):
