@@ -7,7 +7,7 @@ again, and the far side knows them again by the ids in them.
 
 import sqlite3
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -41,6 +41,40 @@ class Outbox:
             letters = [letter_from_row(row) for row in rows if row[0] not in self._out][:limit]
             self._out.update(letter.id for letter in letters)
         return letters
+
+    def hold(self, sink: str, unit: Unit, payload: bytes, *, until_s: float) -> "Future[None]":
+        """Keep a payload that belongs to no revision; it is due at a moment, or when it is released."""
+        now_s = self._access.clock.now_s()
+        sql = "INSERT INTO outbox (sink, kind, key, revision, created_s, not_before_s, payload) VALUES (?, ?, ?, 0, ?, ?, ?)"
+        values = (sink, unit.kind, unit.key, now_s, until_s, payload)
+
+        def run(db: sqlite3.Connection) -> None:
+            db.execute(sql, values)
+
+        return self._access.write(run)
+
+    def release(self, sink: str, unit: Unit, change: Callable[[bytes], bytes]) -> "Future[int]":
+        """Make what is held of a unit due now, changed; how many payloads that were. One that is out is left as it is."""
+
+        def run(db: sqlite3.Connection) -> int:
+            now_s = self._access.clock.now_s()
+            rows = db.execute("SELECT id, payload FROM outbox WHERE sink = ? AND kind = ? AND key = ? AND dead = 0", (sink, *_place(unit)))
+            with self._guard:
+                held = [(change(payload), now_s, letter) for letter, payload in rows.fetchall() if letter not in self._out]
+            db.executemany("UPDATE outbox SET payload = ?, not_before_s = ? WHERE id = ?", held)
+            return len(held)
+
+        return self._access.write(run)
+
+    def hurry(self, sink: str) -> "Future[int]":
+        """Make everything that waits for a sink due now; how many payloads that are."""
+        now_s = self._access.clock.now_s()
+        sql = "UPDATE outbox SET not_before_s = ? WHERE sink = ? AND dead = 0 AND not_before_s > ?"
+        return self._access.write(lambda db: db.execute(sql, (now_s, sink, now_s)).rowcount)
+
+    def bytes_of(self, sink: str) -> int:
+        """Bytes of the payloads that wait for a sink."""
+        return int(self._access.row("SELECT ifnull(sum(length(payload)), 0) FROM outbox WHERE sink = ? AND dead = 0", (sink,))[0])
 
     def sent(self, letters: Sequence[Letter], *, note: str = "") -> "Future[None]":
         """The far side has them: they are gone, and the delivery stands in the unit's record. `note` says what it answered, never
@@ -85,6 +119,10 @@ class Outbox:
 
     def _no_longer_out(self, letters: Sequence[Letter], done: "Future[Any]") -> None:
         done.add_done_callback(lambda _: self.give_back(letters))
+
+
+def _place(unit: Unit) -> tuple[str, str]:
+    return unit.kind, unit.key
 
 
 def depths(rows: Sequence[tuple[str, int, float]]) -> dict[str, Depth]:

@@ -15,7 +15,7 @@ from otel_eval.completion import ConversationSeen, ConversationState, TraceSeen,
 from otel_eval.model import Conversation, UnitOutcome
 from otel_eval.sampling import UNKNOWN, Upstream, upstream_from_tracestate
 from otel_eval.service.serve.desk import Desk
-from otel_eval.service.serve.judgement import Settled, content_hash, facts_of, of_read, of_row, settled
+from otel_eval.service.serve.judgement import Settled, content_hash, facts_of, is_fragment, of_read, of_row, settled
 from otel_eval.service.serve.plan import Plan, PlannedRun, Selected, is_left_out, select
 from otel_eval.service.serve.reading import Read, read_traces
 from otel_eval.store import ConversationRow, Finished, Look, Store, TraceRow, Unit, Work
@@ -47,6 +47,8 @@ class Looker:
     executor: Executor
     desk: Desk
     on_work: Callable[[], None] = lambda: None
+    on_trace_over: Callable[[str], None] = lambda trace_id: None
+    """Told of each complete trace that is not to be scored by itself."""
     counts: LookCounts = field(default_factory=LookCounts)
     _writes: "list[Future[Any]]" = field(default_factory=list)
     _pokes: set[str] = field(default_factory=set)
@@ -89,7 +91,9 @@ class Looker:
 
     async def _trace(self, row: TraceRow, now_s: float) -> None:
         self.counts.traces += 1
-        seen = TraceSeen(first_s=row.first_s, last_s=row.last_s, root_ended=row.root_ended, scored_s=row.scored_s, revision=row.revision)
+        seen = TraceSeen(
+            first_s=row.first_s, last_s=row.last_s, root_ended=not is_fragment(row), scored_s=row.scored_s, revision=row.revision
+        )
         due = trace_due(seen, self.plan.limits, now_s)
         if due.state is not TraceState.COMPLETE:
             self._look(row.unit, row.last_s, due.at_s)
@@ -101,7 +105,11 @@ class Looker:
             self.counts.late_after_release += 1
             self._look(row.unit, row.last_s, None, settle=True)
         else:
+            queued = self.counts.queued
             await self._complete_trace(row)
+            if self.counts.queued != queued:
+                return
+        self.on_trace_over(row.trace_id)
 
     async def _complete_trace(self, row: TraceRow) -> None:
         verdict = of_row(row, score_fragments=self.plan.score_fragments) or self._left_out_by_id(row)

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from otel_eval.model import Batch, Conversation
-from otel_eval.otlp.otlp_json import batch_from_json
-from otel_eval.otlp.records import batch_from_protobuf
-from otel_eval.otlp.unpack import unpacked_bytes
+from otel_eval.dialects.shapes.text import text_or_none
+from otel_eval.model import Batch, Conversation, LogRecord
+from otel_eval.otlp.receive.envelope import session_trace_id
+from otel_eval.otlp.receive.intake import batch_from_kept
+from otel_eval.otlp.receive.keys import SESSION_IDS
 from otel_eval.service.convert import ConversionReport, conversations_from_batches
 from otel_eval.store import Body, Store
 
@@ -42,15 +43,16 @@ def read_traces(store: Store, trace_ids: Sequence[str]) -> Read:
 
 def _batches(bodies: Iterable[Body], wanted: frozenset[str]) -> Iterator[Batch]:
     for body in bodies:
-        batch = batch_from_body(body)
+        batch = batch_from_kept(body.signal, body.encoding, body.data)
         yield Batch(
             spans=tuple(s for s in batch.spans if s.trace_id in wanted),
-            logs=tuple(r for r in batch.logs if r.trace_id in wanted),
+            logs=tuple(r for r in batch.logs if _trace_of(r) in wanted),
         )
 
 
-def batch_from_body(body: Body) -> Batch:
-    data = unpacked_bytes(body.data, max_bytes=2**31)
-    if data.lstrip()[:1] == b"{":
-        return batch_from_json(data)
-    return batch_from_protobuf(data, "logs" if body.signal == "logs" else "traces")
+def _trace_of(record: LogRecord) -> str | None:
+    """The trace that a log record was counted under: its own, else the one that stands for its session."""
+    if record.trace_id is not None:
+        return record.trace_id
+    session = next((s for key in SESSION_IDS if (s := text_or_none(record.attributes.get(key)))), None)
+    return session_trace_id(session) if session is not None else None

@@ -1,14 +1,15 @@
 """How the scorer is doing: for pages, for the terminal view and for its own metrics."""
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from otel_eval.judges.base import Judge
 from otel_eval.judges.breaker import BreakerJudge
 from otel_eval.model import Failed, Report, Score
+from otel_eval.otlp.receive.intake import IntakeCounts
 from otel_eval.service.serve.looking import Looker
 from otel_eval.service.serve.plan import Plan
 from otel_eval.service.serve.sending import Sender
@@ -39,10 +40,16 @@ class State:
     """Receivers that must listen."""
     further: Callable[[], Mapping[str, Any]] = dict
     """What else `/status` tells."""
+    intake: IntakeCounts | None = None
+    """What came in; None where nothing does."""
     stopping: bool = False
     recent: "deque[dict[str, Any]]" = field(default_factory=lambda: deque(maxlen=MOST_RECENT))
     """The latest scored conversations: ids and numbers, newest first."""
     began: float = field(default_factory=time.monotonic)
+
+    def refused(self, name: str) -> None:
+        """A request was refused, by an error of this class."""
+        self.meter.add("otel_eval.received", 1, {"otel_eval.answer": name})
 
     def missing(self) -> list[str]:
         """Why requests should go elsewhere; empty when ready. A judge that is down is no reason: what comes is kept for it."""
@@ -75,6 +82,7 @@ class State:
                 "conversations": info.conversations,
                 "trouble": str(self.store.trouble) if self.store.trouble else None,
             },
+            "received": _counts(self.intake) if self.intake is not None else {},
             "queues": {name: _depth(d.waiting, d.oldest_s, now_s) for name, d in info.work.items()},
             "outbox": {name: _depth(d.waiting, d.oldest_s, now_s) for name, d in info.outbox.items()},
             "dead_letters": info.dead_letters,
@@ -82,7 +90,7 @@ class State:
             "sinks": {s.name: {"sent": s.sent, "retried": s.retried, "dead": s.dead, "trouble": s.trouble or None} for s in self.senders},
             "scored": dict(self.worker.counts.scored),
             "given_back": self.worker.counts.given_back,
-            "looked_at": {name: value for name, value in asdict(self.looker.counts).items() if name != "faults"},
+            "looked_at": {name: value for name, value in _counts(self.looker.counts).items() if name != "faults"},
             "faults": dict(self.looker.counts.faults + self.worker.counts.faults),
             "metrics": [run.name for run in self.plan.runs],
             "outcomes": self.outcomes(),
@@ -139,9 +147,20 @@ class State:
         meter.set("otel_eval.store.used", self.store.used_bytes)
         meter.set("otel_eval.store.commits", self.store.counts.commits)
         meter.set("otel_eval.late", self.looker.counts.late_after_release)
+        if self.intake is not None:
+            self._gauge_intake(self.intake)
         for place, faults in self._faults():
             for name, times in faults.items():
                 meter.set("otel_eval.faults", times, {"otel_eval.place": place, "error.type": name})
+
+    def _gauge_intake(self, counts: IntakeCounts) -> None:
+        meter = self.meter
+        for signal, times in counts.requests.items():
+            meter.set("otel_eval.received", times, {"otel_eval.signal": signal, "otel_eval.answer": "taken"})
+        for signal, items in counts.items.items():
+            meter.set("otel_eval.received.items", items, {"otel_eval.signal": signal, "otel_eval.item": "kept"})
+            meter.set("otel_eval.received.items", counts.own[signal], {"otel_eval.signal": signal, "otel_eval.item": "evaluator"})
+        meter.set("otel_eval.received.items", counts.rejected.total(), {"otel_eval.item": "rejected"})
 
     def _faults(self) -> Iterator[tuple[str, Mapping[str, int]]]:
         yield "look", self.looker.counts.faults
@@ -161,6 +180,12 @@ def _short(outcome: Any) -> Any:
     if isinstance(outcome, Score):
         return outcome.value
     return outcome.error_type.value if isinstance(outcome, Failed) else outcome.reason.value
+
+
+def _counts(counted: Any) -> dict[str, Any]:
+    """The fields of counts, counters as plain objects."""
+    found = {field.name: getattr(counted, field.name) for field in fields(counted)}
+    return {name: dict(value) if isinstance(value, Counter) else value for name, value in found.items()}
 
 
 def _depth(waiting: int, oldest_s: float | None, now_s: float) -> dict[str, Any]:
