@@ -35,7 +35,7 @@ _log = constructor_of(LogRecord)
 def batch_from_traces(body: bytes) -> Batch:
     """The spans of an ExportTraceServiceRequest, in wire order; InputError when it is none."""
     tally = Tally()
-    request = _request(ExportTraceServiceRequest, body, mended_traces, tally)
+    request = traces_request(body, tally)
     spans: list[Span] = []
     for group in request.resource_spans:
         resource = attributes_from_pairs(group.resource.attributes)
@@ -47,13 +47,23 @@ def batch_from_traces(body: bytes) -> Batch:
 def batch_from_logs(body: bytes) -> Batch:
     """The records of an ExportLogsServiceRequest, in wire order; InputError when it is none."""
     tally = Tally()
-    request = _request(ExportLogsServiceRequest, body, mended_logs, tally)
+    request = logs_request(body, tally)
     logs: list[LogRecord] = []
     for group in request.resource_logs:
         resource = attributes_from_pairs(group.resource.attributes)
         for part in group.scope_logs:
             _add_logs(part.log_records, _scope(part, group, resource), logs)
     return Batch(logs=tuple(logs), notes=tally.notes)
+
+
+def traces_request(body: bytes, tally: Tally) -> Any:
+    """The parsed ExportTraceServiceRequest; InputError when it is none."""
+    return _request(ExportTraceServiceRequest, body, mended_traces, tally)
+
+
+def logs_request(body: bytes, tally: Tally) -> Any:
+    """The parsed ExportLogsServiceRequest; InputError when it is none."""
+    return _request(ExportLogsServiceRequest, body, mended_logs, tally)
 
 
 def _request(message: Any, body: bytes, mended: Callable[[bytes], bytes], tally: Tally) -> Any:
@@ -92,7 +102,7 @@ def _add_spans(messages: Iterable[Any], scope: Scope, spans: list[Span], tally: 
     for s in messages:
         trace_id, span_id, parent_id = s.trace_id, s.span_id, s.parent_span_id
         if len(trace_id) != 16 or len(span_id) != 8 or trace_id == ZERO_TRACE_ID or span_id == ZERO_SPAN_ID or len(parent_id) not in (0, 8):
-            tally.reject(_fault_of_ids(trace_id, span_id))
+            tally.reject(fault_of_ids(trace_id, span_id))
             continue
         start, end = s.start_time_unix_nano, s.end_time_unix_nano
         pairs, events, links, status = s.attributes, s.events, s.links, s.status
@@ -160,7 +170,8 @@ def _scope(part: Any, group: Any, resource: dict[str, AnyValue]) -> Scope:
     return Scope(name=scope.name, version=scope.version, schema_url=part.schema_url or group.schema_url, resource=resource)
 
 
-def _fault_of_ids(trace_id: bytes, span_id: bytes) -> str:
+def fault_of_ids(trace_id: bytes, span_id: bytes) -> str:
+    """Why a span with these ids, or else its parent's, is rejected."""
     if len(trace_id) != 16 or trace_id == ZERO_TRACE_ID:
         return "invalid_trace_id"
     if len(span_id) != 8 or span_id == ZERO_SPAN_ID:

@@ -46,11 +46,11 @@ def batch_from_protobuf(body: bytes, signal: Signal) -> Batch:
 
 def _batch_without_sure_items(body: bytes, batches: list[Batch]) -> Batch:
     """Another signal's bytes parse too, into items without ids and times: what leaves no field unknown is what it is."""
-    if _holds_metrics(body):
+    if holds_metrics(body):
         return METRICS
-    if _is_whole(ExportTraceServiceRequest, body):
+    if is_whole_traces(body):
         return batch_from_traces(body)
-    if _is_whole(ExportLogsServiceRequest, body):
+    if is_whole_logs(body):
         return batch_from_logs(body)
     for batch in batches:
         if batch.rejected:
@@ -58,12 +58,23 @@ def _batch_without_sure_items(body: bytes, batches: list[Batch]) -> Batch:
     raise InputError(f"{len(body)} bytes are no protobuf OTLP request: expected an ExportTraceServiceRequest or ExportLogsServiceRequest")
 
 
-def _holds_metrics(body: bytes) -> bool:
+def holds_metrics(body: bytes) -> bool:
+    """Whether `body` is a metrics request with a metric in it."""
     try:
         request = ExportMetricsServiceRequest.FromString(body)
     except DecodeError:
         return False
     return any(metric.WhichOneof("data") for group in request.resource_metrics for part in group.scope_metrics for metric in part.metrics)
+
+
+def is_whole_traces(body: bytes) -> bool:
+    """Whether `body` is a traces request without unknown fields."""
+    return _is_whole(ExportTraceServiceRequest, body)
+
+
+def is_whole_logs(body: bytes) -> bool:
+    """Whether `body` is a logs request without unknown fields."""
+    return _is_whole(ExportLogsServiceRequest, body)
 
 
 def _is_whole(message: Any, body: bytes) -> bool:

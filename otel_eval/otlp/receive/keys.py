@@ -1,0 +1,87 @@
+"""Which attribute names the envelope looks for, and what a set of names says: worked out once for each set."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+END_MARK = "otel_eval.conversation.end"
+"""Ours: an application says with it that a conversation is over."""
+
+SESSION_IDS = ("session.id", "conversation.id", "gen_ai.conversation.id")
+"""Under which log records without trace ids name their session."""
+
+_EVENT = "event:"
+_SHAPES_KEPT, _LONGEST_SHAPE_KEPT = 4096, 256
+"""Real traffic has a few dozen sets of names; a flood of others must not fill the memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvelopeKeys:
+    """Names to look for. Whoever knows the dialects fills them in (`Reader.id_keys`, the cards' `detects`)."""
+
+    conversation_ids: tuple[str, ...] = ("gen_ai.conversation.id", "session.id")
+    """Attributes that carry a conversation's id, best first."""
+    genai: tuple[str, ...] = ("gen_ai.",)
+    """Attribute names, prefixes (ending in `.`) and events (`event:NAME`, `event:PREFIX.`) that tell GenAI content."""
+    session_ids: tuple[str, ...] = SESSION_IDS
+    end_marks: tuple[str, ...] = (END_MARK,)
+    own_service: str = "otel-eval"
+    """Whatever comes from a service of this name is an evaluator's."""
+    own_scope: str = "otel_eval"
+    own_attributes: tuple[str, ...] = ("otel_eval.result.id", "otel_eval.judge.", "gen_ai.evaluation.")
+    """Names and prefixes that only an evaluator's spans and records carry."""
+    own_operation: tuple[str, str] = ("gen_ai.operation.name", "evaluation")
+    own_event: str = "gen_ai.evaluation."
+    """Prefix of the names of an evaluator's log events."""
+
+
+class Shape:
+    """What a set of attribute names says, and where the values stand that must be looked at."""
+
+    __slots__ = ("end_marks", "ids", "is_genai", "is_own", "operation", "session")
+
+    def __init__(self, names: tuple[str, ...], keys: "Matcher") -> None:
+        last = {name: place for place, name in enumerate(names)}
+        self.is_genai = any(map(keys.tells_genai, last))
+        self.is_own = any(map(keys.tells_own, last))
+        self.operation = last.get(keys.operation)
+        self.ids = tuple((rank, last[name]) for rank, name in enumerate(keys.conversation_ids) if name in last)
+        self.session = next((last[name] for name in keys.session_ids if name in last), None)
+        self.end_marks = tuple(last[name] for name in keys.end_marks if name in last)
+
+
+class Names:
+    """Names and prefixes, asked one by one."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        listed = list(names)
+        self._exact = frozenset(n for n in listed if not n.endswith("."))
+        self._prefixes = tuple(n for n in listed if n.endswith("."))
+
+    def __call__(self, name: str) -> bool:
+        return name in self._exact or name.startswith(self._prefixes)
+
+
+class Matcher:
+    """The keys, ready to be asked. Holds only a memo of the sets of names met."""
+
+    def __init__(self, keys: EnvelopeKeys) -> None:
+        events = [n.removeprefix(_EVENT) for n in keys.genai if n.startswith(_EVENT)]
+        attributes = [n for n in keys.genai if not n.startswith(_EVENT)]
+        self.tells_genai = Names(attributes)
+        self.tells_genai_event = Names([*events, *(n for n in attributes if n.endswith("."))])
+        self.tells_own = Names(keys.own_attributes)
+        self.conversation_ids, self.session_ids, self.end_marks = keys.conversation_ids, keys.session_ids, keys.end_marks
+        self.operation, self.own_operation = keys.own_operation
+        self.own_service, self.own_scope, self.own_event = keys.own_service, keys.own_scope, keys.own_event
+        self._shapes: dict[tuple[str, ...], Shape] = {}
+
+    def shape(self, names: tuple[str, ...]) -> Shape:
+        """What these names say."""
+        shape = self._shapes.get(names)
+        if shape is None:
+            shape = Shape(names, self)
+            if len(names) <= _LONGEST_SHAPE_KEPT:
+                if len(self._shapes) >= _SHAPES_KEPT:
+                    self._shapes.clear()
+                self._shapes[names] = shape
+        return shape

@@ -1,0 +1,56 @@
+"""Bodies to envelopes. The whole body is parsed, so that a damaged one is refused while its sender still has it; nothing is converted."""
+
+from collections.abc import Mapping
+
+from otel_eval.errors import InputError
+from otel_eval.model import Batch
+from otel_eval.otlp.endpoint import Signal
+from otel_eval.otlp.json_text import value_from_text
+from otel_eval.otlp.otlp_json import batch_from_object
+from otel_eval.otlp.receive.envelope import Envelope
+from otel_eval.otlp.receive.gathering import Gathering
+from otel_eval.otlp.receive.keys import EnvelopeKeys, Matcher
+from otel_eval.otlp.status import Format
+
+_KEYS: Mapping[Signal, tuple[str, str]] = {
+    "traces": ("resourceSpans", "resource_spans"),
+    "logs": ("resourceLogs", "resource_logs"),
+    "metrics": ("resourceMetrics", "resource_metrics"),
+}
+"""The member of a request, and how those write it who do not keep to OTLP's camel case: refusing them in silence would lose their data."""
+
+
+class EnvelopeReader:
+    """Reads envelopes. Holds only a memo of attribute names met; one reader may serve many requests, one at a time."""
+
+    def __init__(self, keys: EnvelopeKeys | None = None) -> None:
+        self._matcher = Matcher(keys or EnvelopeKeys())
+
+    def read(self, signal: Signal, body: bytes, encoding: Format) -> Envelope:
+        """The envelope of a plain body of traces or logs. InputError where it is none, TooLarge where it has too many traces."""
+        reading = Gathering(self._matcher)
+        if encoding == "json":
+            reading.add_batch(_batch_of(signal, body))
+        elif signal == "traces":
+            reading.add_traces(body)
+        else:
+            reading.add_logs(body)
+        return reading.envelope()
+
+
+def _batch_of(signal: Signal, body: bytes) -> Batch:
+    """The batch of a JSON body, with only what the signal takes. An object of another signal alone is refused."""
+    request = value_from_text(body)
+    if not isinstance(request, dict):
+        raise InputError(f"expected an OTLP/JSON object, got a JSON {type(request).__name__}")
+    own = next((name for name in _KEYS[signal] if request.get(name) is not None), None)
+    if own is None:
+        other = next((name for names in _KEYS.values() for name in names if request.get(name)), None)
+        if other is not None:
+            raise InputError(f"the request holds {other!r}: it does not belong on the path of {signal}")
+        return Batch()
+    batch = batch_from_object({own: request[own]})
+    broken = batch.rejected.get("malformed_group", 0) + batch.rejected.get("malformed_resource", 0)
+    if broken and not batch.spans and not batch.logs:
+        raise InputError(f"{own!r} is not as OTLP/JSON has it: expected a list of objects")
+    return batch
