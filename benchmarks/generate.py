@@ -102,7 +102,7 @@ class Generator:
             messages.append({"role": "assistant", "parts": answer["parts"]})
             new = []
             if call is not None:
-                result = [{"id": self.id("it-", 6), "label": self.text(30)} for _ in range(self.rng.randint(2, _RESULT_ROWS))]
+                result = self.result()
                 made.append(self.span(trace_id, root_id, f"execute_tool {call['name']}", _tool(call, result)))
                 new = [{"role": "tool", "parts": [{"type": "tool_call_response", "id": call["id"], "response": result}]}]
                 messages += new
@@ -113,6 +113,11 @@ class Generator:
     def call(self) -> dict[str, Any]:
         name = self.rng.choice(list(_TOOLS))
         return {"type": "tool_call", "id": self.id("call_"), "name": name, "arguments": {k: self.text(12) for k in _TOOLS[name]}}
+
+    def result(self) -> Any:
+        """What a tool gave back: an object, a list of rows, or words."""
+        rows = [{"id": self.id("it-", 6), "label": self.text(30)} for _ in range(self.rng.randint(2, _RESULT_ROWS))]
+        return self.rng.choice([{"ok": True, "items": rows}, rows, self.text(200)])
 
     def answer(self, call: dict[str, Any] | None) -> dict[str, Any]:
         if call is None:
@@ -254,7 +259,7 @@ def _tool(call: Mapping[str, Any], result: Any) -> dict[str, Any]:
         "gen_ai.tool.type": "function",
         "gen_ai.agent.name": "support",
         "gen_ai.tool.call.arguments": to_json(call["arguments"]),
-        "gen_ai.tool.call.result": to_json(result),
+        "gen_ai.tool.call.result": result if isinstance(result, str) else to_json(result),
     }
 
 
