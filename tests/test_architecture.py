@@ -101,6 +101,8 @@ BROAD_EXCEPTS: Mapping[str, str] = {
     "metrics/custom.py": "the call of a user's function",
     "metrics/functions.py": "the import of an operator's module",
     "metrics/matchers.py": "the call of an operator's matcher",
+    "otlp/receive/grpc.py": "the call of the funnel: a fault must not cost a sender its data",
+    "otlp/receive/http.py": "the call of the funnel: a fault must not cost a sender its data",
     "registry.py": "the import of a plug-in",
     "scoring.py": "the call of a metric",
     "store/writer.py": "the loop of the one thread that writes",
