@@ -87,11 +87,9 @@ def conversation_of(scorable: Scorable) -> Conversation:
         return scorable
     if isinstance(scorable, Mapping):
         return conversation_from_record(scorable)
-    if isinstance(scorable, str) or not isinstance(scorable, Sequence):
-        raise InputError(
-            f"a {type(scorable).__name__} is no conversation: give a Conversation, a mapping with messages, or a list of messages"
-        )
-    return conversation_from_record({"messages": list(scorable)})
+    if isinstance(scorable, list | tuple):
+        return conversation_from_record({"messages": list(scorable)})
+    raise InputError(f"a {type(scorable).__name__} is no conversation: give a Conversation, a mapping with messages, or a list of messages")
 
 
 def _reference(reference: Reference | Mapping[str, Any] | str | None, topics: Sequence[str]) -> Reference:
@@ -100,7 +98,7 @@ def _reference(reference: Reference | Mapping[str, Any] | str | None, topics: Se
     elif isinstance(reference, Mapping):
         found = reference_from_record(reference)
     else:
-        found = reference or NO_REFERENCE
+        found = NO_REFERENCE if reference is None else reference
     return replace(found, topics=tuple(topics)) if topics else found
 
 

@@ -128,7 +128,13 @@ def dialects(**options: Any) -> int:
 
 
 @main.command()
-@click.option("--metric", "metrics", metavar="NAME", multiple=True, help="A metric to run; may be repeated. Without it: all that apply.")
+@click.option(
+    "--metric",
+    "metrics",
+    metavar="NAME",
+    multiple=True,
+    help="A metric to run, `NAME:parameter=value` with parameters, or `module:function`; may be repeated. Without it: all that apply.",
+)
 @click.option(
     "--topics",
     metavar="A,B",
@@ -137,19 +143,62 @@ def dialects(**options: Any) -> int:
     help="Topics the agent is meant to keep to; may be repeated.",
 )
 @click.option(
+    "--check",
+    "checks",
+    metavar="NAME=QUESTION",
+    multiple=True,
+    help="A yes/no question on the answer alone, or a JSON Lines file of them; may be repeated.",
+)
+@click.option(
+    "--eval-config",
+    metavar="FILE.json",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Metrics from an EvalConfig of Google's ADK.",
+)
+@click.option("--compat", type=click.Choice(["ragas", "ragas-legacy", "adk"]), help="The numbers of that library, with its oddities.")
+@click.option(
     "--judge",
-    type=click.Choice(["heuristic", "openai"]),
-    help="heuristic: built in, no network; openai: any OpenAI-compatible endpoint. Without it: openai if a model is named, else heuristic.",
+    metavar="JUDGE",
+    help=(
+        "heuristic: built in, no network; openai: any OpenAI-compatible endpoint; local:PATH: a GGUF file, served in this process; or a "
+        "plug-in. Without it: openai if a model is named, else heuristic."
+    ),
 )
 @click.option("--judge-model", metavar="MODEL", help="The model that judges. The key is read from OPENAI_API_KEY.")
 @click.option("--base-url", metavar="URL", help="The judge's endpoint; without it OPENAI_BASE_URL, else OpenAI's.")
+@click.option("--max-tokens", metavar="N", type=click.IntRange(min=1), help="Most tokens that judging may take.")
+@click.option("--max-usd", metavar="USD", type=click.FloatRange(min=0), help="Most that judging may cost; needs --price.")
+@click.option("--price", metavar="IN/OUT", help="USD for a million tokens of the judge, in and out (and cached): 0.15/0.60.")
+@click.option("--concurrency", metavar="N", type=click.IntRange(min=1), default=16, show_default=True, help="Conversations at a time.")
 @click.option("--format", type=click.Choice(["table", "jsonl"]), default="table", show_default=True, help="How results are written.")
-@click.option("--otlp", "otlp_endpoint", metavar="ENDPOINT", help="Also send the results as OTLP events to this endpoint.")
 @click.option(
+    "--out",
+    metavar="FILE.jsonl",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also append the results to a file; run again, it goes on after an interruption without judging twice.",
+)
+@click.option("--otlp", "otlp_endpoint", metavar="ENDPOINT", help="Also send the results as OTLP events to this endpoint.")
+@click.option("--junit", metavar="FILE.xml", type=click.Path(dir_okay=False, path_type=Path), help="Also write JUnit XML.")
+@click.option("--markdown", metavar="FILE.md", type=click.Path(dir_okay=False, path_type=Path), help="Also write a summary in Markdown.")
+@click.option(
+    "--fail-under",
+    metavar="METRIC=VALUE",
+    multiple=True,
+    help="Exit code 1 if the mean of a metric is lower; may be repeated.",
+)
+@click.option(
+    "--dataset",
     "--references",
+    "references",
     metavar="FILE.jsonl",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="What conversations are held against, one JSON object a line.",
+)
+@click.option(
+    "--config",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Metrics, judge, topics and references from a configuration; options go before it.",
 )
 @JOIN_BY_HISTORY
 @PATHS

@@ -8,7 +8,7 @@ import json
 import math
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, TypeAlias
@@ -111,11 +111,18 @@ async def score_conversation(
 
 
 async def score_conversations(
-    units: Iterable[Unit], metrics: Sequence[MetricRun], judge: Judge | None, settings: Settings
+    units: Iterable[Unit],
+    metrics: Sequence[MetricRun] | Callable[[Conversation], Sequence[MetricRun]],
+    judge: Judge | None,
+    settings: Settings,
 ) -> AsyncIterator[Report]:
-    """Reports in the order of the units, at most `settings.concurrency` conversations at a time; units are taken as they are needed."""
+    """Reports in the order of the units, at most `settings.concurrency` conversations at a time; units are taken as they are needed.
+
+    `metrics` are the same for all, or said for each conversation.
+    """
     running: deque[asyncio.Task[Report]] = deque()
-    tasks = (asyncio.ensure_future(score_conversation(c, r, metrics, judge, settings)) for c, r in units)
+    runs_of = metrics if callable(metrics) else lambda _: metrics
+    tasks = (asyncio.ensure_future(score_conversation(c, r, runs_of(c), judge, settings)) for c, r in units)
     try:
         for task in tasks:
             running.append(task)

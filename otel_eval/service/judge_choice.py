@@ -1,17 +1,18 @@
 """The judge by what a user says and what the environment holds: a model behind an endpoint, else the built-in rules."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from otel_eval.errors import ConfigError
 from otel_eval.judges import BUILTIN, builtin_judge
 from otel_eval.judges.base import Judge
 from otel_eval.judges.chain import Books, judge_chain
-from otel_eval.judges.settings import JudgeSettings, Limits
+from otel_eval.judges.settings import NO_LIMITS, JudgeSettings, Limits, Price
 from otel_eval.registry import JUDGES, load_plugin
 
 OPENAI_URL = "https://api.openai.com/v1"
+_LOCAL = "local:"
 NOTE = "otel-eval: no judge model is named (--judge-model), so built-in rules judge; their scores are marked `heuristic`"
 
 
@@ -36,23 +37,48 @@ def judge_from_options(
     model: str | None,
     base_url: str | None,
     environ: Mapping[str, str],
-    limits: Limits | None = None,
+    limits: Limits = NO_LIMITS,
+    price: Price | None = None,
     books: Books | None = None,
 ) -> JudgeChoice:
     """The judge asked for; without one, `openai` if a model is named, else `heuristic`. ConfigError says what is missing."""
     kind = judge or ("openai" if model else "heuristic")
+    if kind.startswith(_LOCAL):
+        kind, model = "local", kind.removeprefix(_LOCAL)
     if kind == "heuristic":
-        rules = builtin_judge(kind, JudgeSettings())
+        return choice_from_settings(kind, JudgeSettings())
+    settings = settings_from_options(kind, model=model, base_url=base_url, environ=environ)
+    return choice_from_settings(kind, replace(settings, limits=limits, price=price), books)
+
+
+def choice_from_settings(kind: str, settings: JudgeSettings, books: Books | None = None) -> JudgeChoice:
+    """The judge of a kind, with its chain where it is a model. ConfigError for USD limits without a price."""
+    if kind == "heuristic":
+        rules = builtin_judge(kind, settings)
         return JudgeChoice(judge=rules, kind=kind, model=rules)
-    settings = settings_from_options(kind, model=model, base_url=base_url, environ=environ, limits=limits)
-    inner = builtin_judge(kind, settings) if kind in BUILTIN else load_plugin(JUDGES, kind, builtin=BUILTIN)(settings)
+    usd = (settings.limits.run_usd, settings.limits.day_usd, settings.limits.minute_usd)
+    if settings.price is None and any(limit is not None for limit in usd):
+        raise ConfigError("a limit in USD needs the price of the model: give --price IN/OUT, in USD for a million tokens")
+    if kind == "local":
+        settings = replace(settings, start_concurrency=1, most_concurrency=1)  # one at a time: the machine has no second model
+    inner = _model(kind, settings)
     return JudgeChoice(judge=judge_chain(inner, settings, books), kind=kind, model=inner)
 
 
-def settings_from_options(
-    kind: str, *, model: str | None, base_url: str | None, environ: Mapping[str, str], limits: Limits | None = None
-) -> JudgeSettings:
+def _model(kind: str, settings: JudgeSettings) -> Judge:
+    if kind not in BUILTIN:
+        made: Judge = load_plugin(JUDGES, kind, builtin=BUILTIN)(settings)
+        return made
+    try:
+        return builtin_judge(kind, settings)
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"the judge {kind!r} needs the package {error.name!r}: pip install 'otel-eval[{kind}]'") from error
+
+
+def settings_from_options(kind: str, *, model: str | None, base_url: str | None, environ: Mapping[str, str]) -> JudgeSettings:
     """Model, endpoint and key: from the options, else from OPENAI_BASE_URL and OPENAI_API_KEY."""
+    if kind == "local":
+        return JudgeSettings(model=model or "")
     url = base_url or environ.get("OPENAI_BASE_URL") or OPENAI_URL
     key = environ.get("OPENAI_API_KEY", "")
     if kind == "openai" and not model:
@@ -61,4 +87,4 @@ def settings_from_options(
         raise ConfigError("the judge's endpoint is no address: expected http://HOST/v1 or https://HOST/v1 in --base-url or OPENAI_BASE_URL")
     if kind == "openai" and not key and url == OPENAI_URL:
         raise ConfigError("no key for the judge: set OPENAI_API_KEY, or name another endpoint with --base-url")
-    return JudgeSettings(model=model or "", base_url=url, api_key=key, limits=limits or JudgeSettings().limits)
+    return JudgeSettings(model=model or "", base_url=url, api_key=key)

@@ -13,7 +13,8 @@ from otel_eval.judges.heuristic.passage import Passage, text_of
 from otel_eval.judges.heuristic.phrases import Phrases
 from otel_eval.model import Conversation
 
-_IDENTIFIER = re.compile(r"[A-Za-z]*[-_]?\d[\w-]*\d[\w-]*")
+_IDENTIFIER = re.compile(r"(?<![\w:.,/-])(?!\d{4}-\d\d)(?=[\w-]*\d[\w-]*\d)[A-Za-z0-9][\w-]{3,}(?![:.,/]?\d)", re.ASCII)
+"""Order 5521, H-2231, LX418-7Q; not a time, a date, a price or a small number."""
 _NUMBER = re.compile(r"\d")
 _WORD = re.compile(r"[^\W_\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3]+")
 _EAST_ASIAN = re.compile(r"[\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3]+")

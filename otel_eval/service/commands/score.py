@@ -5,98 +5,108 @@ import os
 import secrets
 import shutil
 import sys
+import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
 from otel_eval.errors import ConfigError
-from otel_eval.model import Conversation, Failed, Reference, Report
+from otel_eval.model import Failed, Report
 from otel_eval.otlp.endpoint import endpoint_from_env, url_of_signal
-from otel_eval.scoring import MetricRun, Settings, score_conversations
-from otel_eval.service.convert import Conversion, conversations_from_paths
-from otel_eval.service.judge_choice import NOTE, JudgeChoice, judge_from_options
-from otel_eval.service.metric_choice import default_names, labels_of, run_from_text, uses_judge
-from otel_eval.service.references import NO_REFERENCES, References, references_from_file
+from otel_eval.scoring import Settings, score_conversations
+from otel_eval.service.convert import conversations_from_paths
+from otel_eval.service.judge_choice import NOTE
+from otel_eval.service.metric_choice import uses_judge
+from otel_eval.service.score.options import Options, Plan, plan_from_options
+from otel_eval.service.score.resume import Earlier, opened
+from otel_eval.service.score.summaries import junit_from_rows, markdown_from_rows
+from otel_eval.service.score.thresholds import missed, thresholds_from_texts
 from otel_eval.service.tally import Tally
 from otel_eval.sinks.base import Sink
-from otel_eval.sinks.jsonl import JsonlSink
+from otel_eval.sinks.jsonl import JsonlSink, object_from_result
 from otel_eval.sinks.otlp_events import OtlpEventSink
 from otel_eval.sinks.table import TableSink
 
-DONE, NOTHING_TO_SCORE = 0, 1
+DONE, MISSED = 0, 1
 _STOPS_ALL: Final = frozenset({"judge_auth", "judge_quota", "judge_misconfigured"})
 """Reasons of a judge that cannot be asked at all until somebody changes something."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What is to be done, all of it checked before the first question."""
-
-    units: Sequence[tuple[Conversation, Reference]]
-    runs: Sequence[MetricRun]
-    judge: JudgeChoice
-    sinks: Sequence[Sink]
-
-
-def run(
-    *,
-    paths: tuple[Path, ...],
-    metrics: tuple[str, ...] = (),
-    topics: tuple[str, ...] = (),
-    judge: str | None = None,
-    judge_model: str | None = None,
-    base_url: str | None = None,
-    format: str = "table",
-    otlp_endpoint: str | None = None,
-    references: Path | None = None,
-    join_by_history: bool = False,
-    **_: Any,
-) -> int:
-    """Score what is in the paths. 0 when done, 1 when there was no conversation, `ConfigError` when judging cannot work at all."""
-    conversion = conversations_from_paths(paths, join_by_history=join_by_history, stdin=sys.stdin.buffer)
+def run(**given: Any) -> int:
+    """Score what is in the paths. 0 when done; 1 for no conversation or a missed threshold; ConfigError when judging cannot work at all."""
+    options = Options(**given)
+    conversion = conversations_from_paths(options.paths, join_by_history=options.join_by_history, stdin=sys.stdin.buffer)
     conversion.report.print(sys.stderr)
     if not conversion.conversations:
         _say("there is no conversation in the input; `otel-eval doctor` says what was found")
-        return NOTHING_TO_SCORE
-    dataset = references_from_file(references) if references else NO_REFERENCES
-    units = list(_units(conversion, dataset, topics))
-    runs = [run_from_text(name) for name in metrics or default_names(r for _, r in units)]
-    labels_of(runs)
-    chosen = judge_from_options(judge=judge, model=judge_model, base_url=base_url, environ=os.environ)
-    if chosen.kind == "heuristic" and judge is None and uses_judge(runs):
+        return MISSED
+    plan = plan_from_options(options, conversion, os.environ)
+    thresholds = thresholds_from_texts(options.fail_under, plan.names)
+    otlp = _otlp_sink(options.otlp_endpoint) if options.otlp_endpoint else None
+    if plan.judge.kind == "heuristic" and options.judge is None and uses_judge(plan.runs):
         sys.stderr.write(NOTE + "\n")
-    otlp = _otlp_sink(otlp_endpoint) if otlp_endpoint else None
-    sinks = [_stdout_sink(format), *([otlp] if otlp else [])]
-    tally = asyncio.run(_score(Plan(units=units, runs=runs, judge=chosen, sinks=sinks)))
-    for line in [*tally.lines(), *_otlp_lines(otlp)]:
+    with ExitStack() as files:
+        work = _work(options, plan, otlp, files)
+        asyncio.run(_score(options, plan, work))
+    _write_summaries(options, work, thresholds)
+    for line in [*work.tally.lines(), *_otlp_lines(otlp)]:
         _say(line)
-    return DONE
+    misses = list(missed(thresholds, work.tally))
+    for line in misses:
+        _say(line)
+    return MISSED if misses else DONE
 
 
-def _units(conversion: Conversion, dataset: References, topics: tuple[str, ...]) -> Iterator[tuple[Conversation, Reference]]:
-    """Each conversation with its reference; topics of the command line where nothing nearer says any."""
-    for conversation in conversion.conversations:
-        reference, _ = dataset.of(conversation, conversion.beside(conversation))
-        yield conversation, replace(reference, topics=topics) if topics and not reference.topics else reference
+@dataclass(slots=True, kw_only=True)
+class _Work:
+    """What has been done so far."""
+
+    sinks: Sequence[Sink]
+    earlier: Earlier
+    tally: Tally = field(default_factory=Tally)
+    rows: list[dict[str, Any]] | None = None
+    """Every result, where a summary needs them."""
 
 
-async def _score(plan: Plan) -> Tally:
-    tally, progress = Tally(), _Progress(total=len(plan.units))
-    settings = Settings(secret=secrets.token_bytes(32))
+def _work(options: Options, plan: Plan, otlp: OtlpEventSink | None, files: ExitStack) -> _Work:
+    """Sinks opened, and what earlier runs left in `--out` counted in."""
+    sinks: list[Sink] = [_stdout_sink(options.format)]
+    sinks += [otlp] if otlp else []
+    work = _Work(sinks=sinks, earlier=Earlier(), rows=[] if options.junit or options.markdown else None)
+    if options.out is not None:
+        work.earlier, stream = opened(options.out)
+        files.callback(stream.close)
+        sinks.append(JsonlSink(stream))
+    for row in work.earlier.done_rows():
+        work.tally.add_row(row)
+        if work.rows is not None:
+            work.rows.append(row)
+    if work.earlier.rows:
+        _say(f"{len(plan.units) - len(plan.remaining(work.earlier))} of {len(plan.units)} conversations were scored before")
+    return work
+
+
+async def _score(options: Options, plan: Plan, work: _Work) -> None:
+    units = plan.remaining(work.earlier)
+    settings = Settings(secret=secrets.token_bytes(32), concurrency=options.concurrency, deadline_s=plan.deadline_s)
+    progress = _Progress(total=len(units))
+    reports = score_conversations(units, lambda c: work.earlier.missing(c, plan.runs_of(c)), plan.judge.judge, settings)
     try:
-        async for report in score_conversations(plan.units, plan.runs, plan.judge.judge, settings):
-            _stop_where_judging_cannot_work(report, tally)
+        async for report in reports:
+            _stop_where_judging_cannot_work(report, work.tally)
             progress.clear()
-            for sink in plan.sinks:
+            for sink in work.sinks:
                 await sink.write(report)
-            tally.add(report)
-            progress.show(tally)
+            work.tally.add(report)
+            if work.rows is not None:
+                work.rows += [object_from_result(report, result) for result in report.results]
+            progress.show(work.tally)
     finally:
         progress.clear()
         await plan.judge.close()
-    return tally
 
 
 def _stop_where_judging_cannot_work(report: Report, tally: Tally) -> None:
@@ -106,6 +116,21 @@ def _stop_where_judging_cannot_work(report: Report, tally: Tally) -> None:
     for result in report.results:
         if isinstance(result.outcome, Failed) and result.outcome.error_type.value in _STOPS_ALL:
             raise ConfigError(result.outcome.detail)
+
+
+def _write_summaries(options: Options, work: _Work, thresholds: dict[str, float]) -> None:
+    rows = work.rows or []
+    _write(options.junit, lambda: junit_from_rows(rows, thresholds))
+    _write(options.markdown, lambda: markdown_from_rows(rows, work.tally))
+
+
+def _write(path: Path | None, make: Any) -> None:
+    if path is None:
+        return
+    try:
+        path.write_text(make(), encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path.name!r} cannot be written: {error.strerror}") from error
 
 
 def _stdout_sink(format: str) -> Sink:
@@ -143,11 +168,12 @@ class _Progress:
     """One line on a terminal that is written over and over; nothing elsewhere."""
 
     total: int
+    _begun: float = field(default_factory=time.monotonic)
     _shown: bool = False
 
     def show(self, tally: Tally) -> None:
         if sys.stderr.isatty() and tally.conversations < self.total:
-            sys.stderr.write(f"\rscored {tally.conversations} of {self.total} conversations")
+            sys.stderr.write(f"\r\x1b[K{progress_text(tally, self.total, time.monotonic() - self._begun)}")
             sys.stderr.flush()
             self._shown = True
 
@@ -155,6 +181,13 @@ class _Progress:
         if self._shown:
             sys.stderr.write("\r\x1b[K")
             self._shown = False
+
+
+def progress_text(tally: Tally, total: int, took_s: float) -> str:
+    """How far it is, what it has cost, and how long it will take at the pace so far."""
+    left_s = took_s / max(1, tally.conversations) * (total - tally.conversations)
+    left = f"{left_s:.0f} s" if left_s < 120 else f"{left_s / 60:.0f} min"
+    return f"scored {tally.conversations} of {total} conversations{tally.cost_text()}, {left} left"
 
 
 def _say(sentence: str) -> None:

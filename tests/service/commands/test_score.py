@@ -3,11 +3,14 @@
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner, Result
 
 from otel_eval.cli import main
+from otel_eval.service.commands.score import progress_text
+from otel_eval.service.tally import Tally
 from tests.fakes.judge_server import judge_server, verdict
 from tests.fakes.otlp_receiver import OtlpReceiver
 
@@ -164,3 +167,182 @@ def test_a_stored_conversation_brings_its_own_reference(tmp_path: Path) -> None:
     (tmp_path / "line.jsonl").write_text(json.dumps(line))
     found = lines(score("--format", "jsonl", "--metric", "tool_call_f1", str(tmp_path / "line.jsonl")))
     assert found["tool_call_f1"]["value"] == 1.0
+
+
+# -- options for continuous work -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def conversations(tmp_path: Path) -> Path:
+    """Ten conversations in JSON lines, every other one a success by the built-in rules."""
+    path = tmp_path / "conversations.jsonl"
+    lines = []
+    for n in range(10):
+        told = f'{{"ok": true, "code": "NF-{n}71"}}' if n % 2 == 0 else '{"ok": false, "error": "no seats"}'
+        messages = [
+            {"role": "user", "content": "Please book two seats for tonight at 20:00."},
+            {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "function": {"name": "book", "arguments": "{}"}}]},
+            {"role": "tool", "tool_call_id": "1", "content": told},
+            {"role": "assistant", "content": f"Your two seats have been booked, code NF-{n}71."},
+        ]
+        lines.append(json.dumps({"id": f"c{n}", "messages": messages}))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_run_goes_on_where_it_was_interrupted(conversations: Path, tmp_path: Path) -> None:
+    """With `--out` what was scored is not judged again, a cut line is taken away, and the means cover everything."""
+    out = tmp_path / "results.jsonl"
+    reply = verdict(VERDICT)
+    arguments = ("--check", "booked=Is it booked?", "--out", str(out), "--judge-model", "m")
+    with judge_server([reply]) as server:
+        whole = score(*arguments, "--base-url", server.url, str(conversations))
+    assert whole.exit_code == 0, whole.output
+    first = out.read_text(encoding="utf-8").splitlines()
+    out.write_text("\n".join(first[:6]) + "\n" + first[6][:40], encoding="utf-8")
+    with judge_server([reply]) as server:
+        again = score(*arguments, "--base-url", server.url, str(conversations))
+    assert len(server.requests) == 4
+    assert [r["conversation"] for r in rows(out)] == [f"c{n}" for n in range(10)]
+    assert "6 of 10 conversations were scored before" in again.stderr
+    assert "check.booked: mean 1.000 of 10" in again.stderr
+
+
+def test_a_failure_is_tried_again(conversations: Path, tmp_path: Path) -> None:
+    """What failed the first time is asked again by the next run, and its newer result counts."""
+    out = tmp_path / "results.jsonl"
+    arguments = ("--check", "booked=Is it booked?", "--out", str(out), "--judge-model", "m")
+    refusal = {"status": 400, "json": {"error": {"code": "content_filter"}}}
+    with judge_server([refusal]) as server:
+        score(*arguments, "--base-url", server.url, str(conversations))
+    with judge_server([verdict(VERDICT)]) as server:
+        again = score(*arguments, "--base-url", server.url, str(conversations))
+    assert "check.booked: mean 1.000 of 10" in again.stderr
+    assert {r["outcome"] for r in rows(out)} == {"failed", "score"}
+
+
+def test_a_file_that_is_not_ours_is_not_touched(conversations: Path, tmp_path: Path) -> None:
+    """`--out` naming another file ends before anything is written to it."""
+    other = tmp_path / "notes.txt"
+    other.write_text("my notes\n", encoding="utf-8")
+    result = score("--out", str(other), str(conversations))
+    assert result.exit_code == 2
+    assert "line 1" in result.stderr
+    assert other.read_text(encoding="utf-8") == "my notes\n"
+
+
+@pytest.mark.parametrize(
+    ("threshold", "code", "said"),
+    [
+        ("agent_goal_accuracy=0.5", 0, ""),
+        ("agent_goal_accuracy=0.8", 1, "agent_goal_accuracy is 0.500; 0.8 was asked for"),
+        ("tool_call_f1=0.8", 2, "one of the metrics that are run"),
+        ("agent_goal_accuracy=high", 2, "is no number"),
+    ],
+)
+def test_thresholds(conversations: Path, threshold: str, code: int, said: str) -> None:
+    """A mean below the threshold is exit code 1, with a sentence; a threshold that cannot be is 2."""
+    result = score("--fail-under", threshold, str(conversations))
+    assert result.exit_code == code
+    assert said in result.stderr
+
+
+def test_a_metric_without_a_score_has_not_met_its_threshold(traces: Path) -> None:
+    """Nothing could be scored: that is no success."""
+    assert score("--metric", "topic_adherence_f1", "--fail-under", "topic_adherence_f1=0.1", str(traces)).exit_code == 1
+
+
+def test_summaries(conversations: Path, tmp_path: Path) -> None:
+    """JUnit for build servers, Markdown for people: the same results."""
+    junit, markdown = tmp_path / "r.xml", tmp_path / "r.md"
+    result = score("--junit", str(junit), "--markdown", str(markdown), str(conversations))
+    assert result.exit_code == 0
+    (suite,) = ElementTree.parse(junit).getroot()
+    assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == ("agent_goal_accuracy", "10", "5")
+    text = markdown.read_text(encoding="utf-8")
+    assert "| agent_goal_accuracy | 0.500 | 0.237 to 0.763 | 10 | 0 | 0 |" in text
+    assert text.count("\n- ") == 5
+
+
+def test_a_budget_in_tokens_ends_the_judging(conversations: Path) -> None:
+    """When the tokens are used up the rest fails as `budget_exhausted`: nothing more is sent, nothing is lost."""
+    with judge_server([verdict(VERDICT)]) as server:
+        arguments = ("--check", "booked=Is it booked?", "--judge-model", "m", "--base-url", server.url, "--max-tokens", "4000")
+        result = score(*arguments, "--concurrency", "1", str(conversations))
+    assert 0 < len(server.requests) < 10
+    assert "budget_exhausted" in result.stderr
+
+
+def test_a_budget_in_usd_needs_a_price(conversations: Path) -> None:
+    """Without a price dollars cannot be counted: said at once. With one, the cost stands in the last line."""
+    arguments = ("--check", "booked=Is it booked?", "--judge-model", "m", "--max-usd", "1")
+    with judge_server([verdict(VERDICT)]) as server:
+        without = score(*arguments, "--base-url", server.url, str(conversations))
+        priced = score(*arguments, "--price", "1/10", "--base-url", server.url, str(conversations))
+    assert without.exit_code == 2
+    assert "--price" in without.stderr
+    assert "0.0150 USD" in priced.stderr  # ten calls of 900 tokens in and 60 out
+    assert score(*arguments, "--price", "cheap", str(conversations)).exit_code == 2
+
+
+def test_checks_from_a_file_and_beside_a_conversation(tmp_path: Path) -> None:
+    """Checks in a file run on all; a question beside a conversation (MultiChallenge's names) runs on that one; rates by category."""
+    checks, talks = tmp_path / "checks.jsonl", tmp_path / "talks.jsonl"
+    checks.write_text(json.dumps({"name": "polite", "question": "Is it polite?", "category": "tone"}) + "\n", encoding="utf-8")
+    messages = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Good morning!"}]
+    own = {"id": "a", "messages": messages, "TARGET_QUESTION": "Does it greet?", "PASS_CRITERIA": "YES", "AXIS": "INFERENCE_MEMORY"}
+    talks.write_text("\n".join(map(json.dumps, [own, {"id": "b", "messages": messages}])) + "\n", encoding="utf-8")
+    with judge_server([verdict({**VERDICT, "evidence": []})]) as server:
+        result = score("--check", str(checks), "--judge-model", "m", "--base-url", server.url, str(talks))
+    assert result.exit_code == 0, result.output
+    assert len(server.requests) == 3
+    assert "check.polite: mean 1.000 of 2" in result.stderr
+    assert "check.question: mean 1.000 of 1" in result.stderr
+    assert "category tone: mean 1.000 of 2" in result.stderr
+    assert "category INFERENCE_MEMORY: mean 1.000 of 1" in result.stderr
+
+
+def test_the_numbers_of_ragas(traces: Path, tmp_path: Path) -> None:
+    """`--compat ragas` goes to the metrics that know it."""
+    references = tmp_path / "references.jsonl"
+    references.write_text(json.dumps({"conversation_id": "conv-1", "reference_tool_calls": []}) + "\n", encoding="utf-8")
+    found = lines(
+        score("--format", "jsonl", "--dataset", str(references), "--compat", "ragas", "--metric", "tool_call_accuracy", str(traces))
+    )
+    assert found["tool_call_accuracy"]["value"] == 0.0
+
+
+def test_a_configuration_says_what_to_do(conversations: Path, tmp_path: Path) -> None:
+    """Metrics and judge from a file; an option goes before it."""
+    config = tmp_path / "otel-eval.yaml"
+    with judge_server([verdict(VERDICT)]) as server:
+        config.write_text(
+            "metrics:\n"
+            "  - name: check.booked\n    parameters: {question: 'Is it booked?'}\n"
+            f"judge: {{kind: openai, model: from-file, base_url: '{server.url}', api_key_file: {tmp_path / 'key'}}}\n",
+            encoding="utf-8",
+        )
+        (tmp_path / "key").write_text("sk-file\n", encoding="utf-8")
+        plain = score("--config", str(config), str(conversations))
+        other = score("--config", str(config), "--judge-model", "from-option", str(conversations))
+    assert (plain.exit_code, other.exit_code) == (0, 0), plain.output + other.output
+    assert {r["model"] for r in server.requests} == {"from-file", "from-option"}
+    assert server.headers[0]["authorization"] == "Bearer sk-file"
+
+
+def test_a_local_model_that_is_not_there(conversations: Path, tmp_path: Path) -> None:
+    """A path without a file, or a missing package, is said with what to do."""
+    result = score("--judge", f"local:{tmp_path / 'no.gguf'}", str(conversations))
+    assert result.exit_code == 2
+    assert "no.gguf" in result.stderr or "otel-eval[local]" in result.stderr
+
+
+def test_progress_says_cost_and_time_left() -> None:
+    """How far, what it cost, how long still at the pace so far."""
+    tally = Tally(conversations=5, cost_usd=0.0213)
+    assert progress_text(tally, 20, 10.0) == "scored 5 of 20 conversations, 0.0213 USD, 30 s left"
+    assert progress_text(Tally(conversations=1), 100, 10.0).endswith("16 min left")
