@@ -9,6 +9,7 @@ from otel_eval.dialects.coding_agents import CODING_AGENTS
 from otel_eval.dialects.coze import COZE
 from otel_eval.dialects.crewai import CREWAI
 from otel_eval.dialects.dify import DIFY
+from otel_eval.dialects.dspy import DSPY
 from otel_eval.dialects.generic import GENERIC
 from otel_eval.dialects.genkit import GENKIT
 from otel_eval.dialects.haystack import HAYSTACK
@@ -43,6 +44,7 @@ BUILTIN: tuple[Dialect, ...] = (
     MASTRA,
     GENKIT,
     HAYSTACK,
+    DSPY,
     MLFLOW,
     VERCEL_AI,
     PYDANTIC_AI,

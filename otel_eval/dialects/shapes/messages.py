@@ -9,7 +9,7 @@ from otel_eval.dialects.shapes.parts import is_bare_call, is_block, is_part_type
 from otel_eval.dialects.shapes.plain import plain_messages
 from otel_eval.dialects.shapes.reprs import looks_like_repr, value_from_repr
 from otel_eval.dialects.shapes.text import first_present, text_or_none, unquoted, value_from_text
-from otel_eval.dialects.shapes.textsteps import observation_text, parts_from_protocol
+from otel_eval.dialects.shapes.textsteps import from_dspy, is_dspy, observation_text, parts_from_protocol
 from otel_eval.dialects.shapes.transcript import is_transcript, messages_from_transcript
 from otel_eval.model import GapReason, Message, Part, Role, SpanRef, Text, ToolCall, ToolResult
 
@@ -67,6 +67,8 @@ def messages_from_value(value: Any, role: Role, notes: Notes, source: SpanRef | 
     found = _flat(value, role, notes, source, 0)
     if len(found) <= 2 and found and found[-1].role == "user":
         found[-1:] = _items_in_text(found[-1], notes, source)
+    if any(is_dspy(m) for m in found):
+        found = [m for message in found for m in from_dspy(message, notes)]
     return tuple(found)
 
 
