@@ -3,9 +3,10 @@
 The spans are OpenInference's or the conventions'; this only folds the control tool into the answer, in outputs and in the history, and
 leaves out the messages by which a failed step is told to the model (its tool's span tells the failure).
 
-**Source**: huggingface/smolagents `agents.py`, `memory.py`, 1.14 to 1.26, with openinference-instrumentation-smolagents (captured).
+**Source**: huggingface/smolagents `agents.py`, `memory.py`, 1.10 to 1.26, with openinference-instrumentation-smolagents (captured).
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,11 +15,13 @@ from otel_eval.dialects.base import Dialect, DialectCard, Evidence, Reading, spe
 from otel_eval.dialects.openinference import OPENINFERENCE
 from otel_eval.dialects.semconv import SEMCONV
 from otel_eval.dialects.shapes.text import json_text
-from otel_eval.model import NO_CONTENT, Message, Part, StepContent, StepKind, Text, ToolCall
+from otel_eval.model import NO_CONTENT, Message, Part, StepContent, StepKind, Text, ToolCall, ToolResult
 
 _CONTROL = "final_answer"
 _FAILED_STEP = "Now let's retry: take care not to repeat previous errors!"
 _LISTS = ("gen_ai.input.messages", "gen_ai.output.messages")
+_NUMBERED = re.compile(r"Call id: (\S+)\n(Observation|Error):\n((?:.|\n)*)\Z")
+_ERROR = re.compile(r"\}: [\w.]+: ((?:.|\n)*?)\nYou should only use this tool")  # the error's own words
 _ROLES = ("tool-call", "tool-response")  # of smolagents' memory
 _LONGEST = max(map(len, _ROLES))
 _QUOTED = f'"{_CONTROL}"'
@@ -33,7 +36,7 @@ class Smolagents:
         name="smolagents",
         version=1,
         sentence="smolagents: calls of the control tool final_answer are the agent's answer; the rest is OpenInference or the conventions.",
-        source="huggingface/smolagents agents.py, memory.py 1.14–1.26",
+        source="huggingface/smolagents agents.py, memory.py 1.10–1.26",
         detects=("smolagents.", "tool.name", "gen_ai.tool.name", *_LISTS, *_INDEXED),
         content=("llm.output_messages.N", "gen_ai.output.messages"),
         lacks="Tool spans have no call id; results of parallel calls come as one text; a code agent's calls stand inside its code.",
@@ -82,7 +85,7 @@ def _folded(content: StepContent) -> StepContent:
 def _without_control(messages: Iterable[Message]) -> Iterable[Message]:
     """Messages with the control tool's argument as words, without its results and the notes of failed steps."""
     said: set[str] = set()
-    for message in messages:
+    for message in map(_with_id, messages):
         result = message.tool_result
         if result is not None:
             told = (result.content or "").strip()
@@ -92,6 +95,20 @@ def _without_control(messages: Iterable[Message]) -> Iterable[Message]:
             if call.name == _CONTROL:
                 said |= {t for t in (call.id, _words(call).strip()) if t}
         yield replace(message, parts=tuple(_part(p) for p in message.parts)) if message.tool_calls else message
+
+
+def _with_id(message: Message) -> Message:
+    """A tool message whose text begins with the call's id (to 1.10), which tells failures too; any other as it is."""
+    result = message.tool_result
+    found = _NUMBERED.match(result.content) if result is not None and result.content else None
+    if found is None:
+        return message
+    call_id, kind, text = found.groups()
+    failed = kind == "Error"
+    error = _ERROR.search(text) if failed else None
+    return replace(
+        message, parts=(ToolResult(call_id=call_id, content=error.group(1) if error else text, is_error=True if failed else None),)
+    )
 
 
 def _part(part: Part) -> Part:

@@ -27,7 +27,15 @@ class Strands:
         version=1,
         sentence="Strands Agents 0.1: gen_ai.prompt, gen_ai.completion with Bedrock blocks, tool.parameters, tool.result, event_loop.*.",
         source="strands-agents/sdk-python telemetry/tracer.py 0.1.0–1.40",
-        detects=("event_loop.cycle_id", "tool.status", "tool.id", "agent.tools", "gen_ai.agent.tools", "gen_ai.event.start_time"),
+        detects=(
+            "event_loop.cycle_id",
+            "system_prompt",
+            "tool.status",
+            "tool.id",
+            "agent.tools",
+            "gen_ai.agent.tools",
+            "gen_ai.event.start_time",
+        ),
         content=("gen_ai.prompt", "gen_ai.completion", "tool.parameters", "tool.result"),
         lacks="The system prompt stands only on the run's span, as `system_prompt`; the result of a run is `<replaced>` in 0.1.0.",
         switch="always on",
@@ -52,6 +60,8 @@ class Strands:
             )
         if kind is StepKind.WRAPPER:
             return Reading(kind=kind, alone=True)  # a cycle repeats what its model call and tools say
+        if "gen_ai.operation.name" in a and "system_prompt" in a:
+            return Reading(kind=kind, content=lambda: StepContent(system=text_or_none(a.get("system_prompt"))))
         if kind is None or "gen_ai.prompt" not in a:
             return Reading(kind=kind, is_error=True if a.get("tool.status") == "error" else None) if kind or "tool.status" in a else None
         return Reading(

@@ -63,3 +63,19 @@ def test_the_conventions_words_are_folded() -> None:
     attributes = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": to_json(given), "gen_ai.output.messages": to_json(answer)}
     assert talk(only(span(1, attributes))) == ["user: Hi", "assistant: Yo", "user: And?", 'assistant: {"city": "Lisbon"}']
     assert step_of(span(2, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "final_answer"})).kind is StepKind.WRAPPER
+
+
+def test_older_results_begin_with_the_calls_id() -> None:
+    """To 1.10: `Call id: …` before observation or error; a failed call stays in the history."""
+    called = "Calling tools:\n[{'id': 'c1', 'type': 'function', 'function': {'name': 'weather', 'arguments': {'city': 'Lisbon'}}}]"
+    failed = "Call id: c1\nError:\nError when executing tool weather with arguments {'city': 'Lisbon'}: ToolFailure: no data\n"
+    history = {
+        **indexed("input", 0, "user", "New task:\nWeather?"),
+        **indexed("input", 1, "tool-call", called),
+        **indexed("input", 2, "tool-response", f"{failed}You should only use this tool with a correct input.\n{RETRY}"),
+        **indexed("input", 3, "tool-call", called.replace("c1", "c2")),
+        **indexed("input", 4, "tool-response", "Call id: c2\nObservation:\nsunny"),
+    }
+    step = step_of(span(1, {**LLM, **history, **indexed("output", 0, "assistant", **FINAL)}))
+    told = [line(m) for m in step.content.input or () if m.role == "tool"]
+    assert told == ["tool(c1) !: no data", "tool(c2): sunny"]

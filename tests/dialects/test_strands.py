@@ -1,4 +1,4 @@
-"""Strands' own attributes. **Source**: strands-agents/sdk-python `telemetry/tracer.py`, 0.1.0 (as captured) and 1.40."""
+"""Strands' own attributes. **Source**: strands-agents/sdk-python `telemetry/tracer.py`, 0.1.0, 1.0 and 1.20 (as captured) and 1.40."""
 
 from typing import Any
 
@@ -59,4 +59,6 @@ def test_kinds(attributes: dict[str, Any], kind: StepKind) -> None:
 def test_the_system_prompt_of_a_run_is_read() -> None:
     """`system_prompt` stands on the run's span alone."""
     step = step_of(span(1, {**STARTED, "gen_ai.prompt": "Hi", "agent.tools": "[]", "system_prompt": "Be brief."}))
+    later = step_of(span(1, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "Desk", "system_prompt": "Be brief."}))
+    assert (later.kind, later.content.system) == (StepKind.AGENT, "Be brief.")
     assert step.content.system == "Be brief."
