@@ -6,7 +6,7 @@ unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH
 python := .venv/bin/python
 ready := .venv/.ready
 
-.PHONY: help demo test check format-check lint types docs-check docs format build size clean
+.PHONY: help demo test real-model check format-check lint types docs-check docs format build size clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' Makefile
@@ -16,6 +16,9 @@ demo: $(ready) ## Score the example traces: no key, no network
 
 test: $(ready) ## Run the tests
 	@$(python) -m pytest
+
+real-model: ## Run the tests that need a language model (127 MB, in an environment of its own)
+	@scripts/real_model.sh
 
 check: format-check lint types docs-check test ## All that must hold before a change is done
 

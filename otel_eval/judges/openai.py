@@ -134,6 +134,8 @@ class OpenAIJudge:
             self._check_finish(question, body, choice)
             text = _text(choice)
             answer, notes = self._answer(question, text)
+            cached = _usage(body)[2]
+            notes |= {"cached_input_tokens": cached} if cached else {}
         except JudgeError as error:
             raise JudgeError(error.reason, str(error), use=use) from None
         tokens = (choice.get("logprobs") or {}).get("content") if isinstance(choice.get("logprobs"), Mapping) else None
