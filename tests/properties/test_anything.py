@@ -23,7 +23,7 @@ TRACES = st.lists(st.integers(0, 5).flatmap(lambda n: spans_for(n + 1, KNOWN_NAM
 LOGS = st.integers(1, 6).flatmap(lambda n: logs_for(n, KNOWN_NAMES))
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(TRACES, LOGS)
 def test_any_traces_give_conversations_and_leave_the_healthy_one_alone(spans: list[Span], logs: list[LogRecord]) -> None:
     """Any values under any names, in any tree: no error, every conversation can be written out, and the trace beside them is whole."""
@@ -34,7 +34,7 @@ def test_any_traces_give_conversations_and_leave_the_healthy_one_alone(spans: li
     assert [talk(c) for c in found if c.id == "healthy"] == [WHOLE]
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(attributes_for(KNOWN_NAMES), st.sampled_from(["chat", "execute_tool", "invoke_agent"]))
 def test_any_attributes_beside_a_talk_leave_its_ids_and_times(attributes: dict[str, Any], operation: str) -> None:
     """A damaged span inside a healthy trace never raises; the span keeps its ids, parent and times."""

@@ -42,11 +42,7 @@ def test_records_sent_one_by_one_keep_their_order(name: str) -> None:
     assert read(alone) == read(batches)
 
 
-SILENT = pytest.mark.xfail(strict=True, reason="an empty conversation without model calls has no gap")
-OPEN_FAULTS = {"captures/claude-agent-oi-query", "captures/claude-code-traces", "captures/openai-agents-otel-genai"}
-
-
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[SILENT] if n in OPEN_FAULTS else []) for n in names()])
+@pytest.mark.parametrize("name", names())
 def test_a_capture_without_its_words_keeps_its_structure(name: str) -> None:
     """T5: with every long text taken out, no conversation is invented or lost: ids, tool runs and traces stay; gaps tell of the words."""
     batches = capture(name).batches()
