@@ -13,6 +13,7 @@ from pydantic_core import from_json
 from otel_eval.errors import InputError
 from otel_eval.model import STATUS_ERROR, Batch, LogRecord, Span
 from otel_eval.otlp.decode import ZERO_SPAN_ID, ZERO_TRACE_ID, fault_of_ids, logs_request, traces_request, value_from_any
+from otel_eval.otlp.endpoint import Signal
 from otel_eval.otlp.json_values import MAX_NANOS
 from otel_eval.otlp.receive.envelope import Envelope, TraceEnvelope, session_trace_id
 from otel_eval.otlp.receive.keys import Matcher, Shape
@@ -119,14 +120,18 @@ class Gathering:
 
     def add_traces(self, body: bytes) -> None:
         """A protobuf traces request."""
-        for group in traces_request(body, self._tally).resource_spans:
+        try:
+            request = traces_request(body, self._tally)
+        except InputError as error:
+            raise _misdirected("traces", body) or error from None
+        for group in request.resource_spans:
             service = _service_of(group.resource.attributes)
             for part in group.scope_spans:
                 is_own = service == self._m.own_service or part.scope.name == self._m.own_scope
                 for span in part.spans:
                     self._add_span_message(span, service, is_own)
         if self._tally.rejected and not self._spans and (holds_metrics(body) or not is_whole_traces(body)):
-            raise InputError("no span in the request has valid ids, and it is no traces request: logs belong to /v1/logs")
+            raise _misdirected("traces", body) or InputError("no span in the request has valid ids: expected an ExportTraceServiceRequest")
 
     def _add_span_message(self, s: Any, service: str | None, is_own: bool) -> None:
         trace_id, span_id, parent_id = s.trace_id, s.span_id, s.parent_span_id
@@ -153,23 +158,28 @@ class Gathering:
     def add_logs(self, body: bytes) -> None:
         """A protobuf logs request."""
         has_time = False
-        for group in logs_request(body, self._tally).resource_logs:
+        try:
+            request = logs_request(body, self._tally)
+        except InputError as error:
+            raise _misdirected("logs", body) or error from None
+        for group in request.resource_logs:
             service = _service_of(group.resource.attributes)
             for part in group.scope_logs:
                 is_own = service == self._m.own_service or part.scope.name == self._m.own_scope
                 for record in part.log_records:
                     has_time = has_time or record.time_unix_nano != 0 or record.observed_time_unix_nano != 0
-                    self._add_log_message(record, service, is_own)
+                    self._add_log_message(record, service, is_own, part.scope.name)
         if self._logs and not has_time and (holds_metrics(body) or not is_whole_logs(body)):
-            raise InputError("no record in the request has a time, and it is no logs request: spans belong to /v1/traces")
+            raise _misdirected("logs", body) or InputError("no record in the request has a time: expected an ExportLogsServiceRequest")
 
-    def _add_log_message(self, r: Any, service: str | None, is_own: bool) -> None:
+    def _add_log_message(self, r: Any, service: str | None, is_own: bool, scope: str) -> None:
         pairs = r.attributes
         shape = self._m.shape(tuple([pair.key for pair in pairs]))
         name = r.event_name or next((p.value.string_value for p in pairs if p.key == "event.name"), "")
         trace_id = r.trace_id if len(r.trace_id) == 16 and r.trace_id != ZERO_TRACE_ID else None
         time = r.time_unix_nano or r.observed_time_unix_nano
-        self._add_log(trace_id, shape, (name, r.body.string_value), time, service, is_own, lambda place: value_from_any(pairs[place].value))
+        names = (name, r.body.string_value, scope)
+        self._add_log(trace_id, shape, names, time, service, is_own, lambda place: value_from_any(pairs[place].value))
 
     def add_batch(self, batch: Batch) -> None:
         """A decoded request."""
@@ -207,7 +217,7 @@ class Gathering:
         self._add_log(
             trace_id,
             self._m.shape(names),
-            (record.event_name, body),
+            (record.event_name, body, record.scope.name),
             time,
             service,
             is_own,
@@ -242,7 +252,7 @@ class Gathering:
         self,
         trace_id: bytes | None,
         shape: Shape,
-        names: tuple[str, str],
+        names: tuple[str, str, str],
         time: int,
         service: str | None,
         is_own: bool,
@@ -253,7 +263,7 @@ class Gathering:
             self._own_logs += 1
             return
         session = _id_from_value(value(shape.session)) if trace_id is None and shape.session is not None else None
-        if (trace_id is None and session is None) or not (shape.is_genai or any(n and self._m.tells_genai_event(n) for n in names)):
+        if (trace_id is None and session is None) or not (shape.is_genai or self._tells(names)):
             self._idle_logs += 1
             return
         seen = self._seen(trace_id if trace_id is not None else bytes.fromhex(session_trace_id(session or "")))
@@ -267,6 +277,10 @@ class Gathering:
             seen.add_id(0, session, self._tally)
         self._add_values(seen, shape, value, with_ids=session is None)
 
+    def _tells(self, names: tuple[str, str, str]) -> bool:
+        """Whether a record's event name, its body or its logger says that it is about GenAI."""
+        return any(n and self._m.tells_genai_event(n) for n in names[:2]) or names[2] in self._m.log_scopes
+
     def _add_values(self, seen: _Seen, shape: Shape, value: Callable[[int], Any], *, with_ids: bool = True) -> None:
         """The values that the names point at: the id in the best spelling, and whether the end is marked."""
         if shape.end_marks and any(value(place) not in (False, None, "", 0, "false", "False") for place in shape.end_marks):
@@ -278,6 +292,12 @@ class Gathering:
                     seen.add_id(rank, found, self._tally)
                     return
                 self._tally.note("conversation_id_too_long")
+
+
+def _misdirected(path: Signal, body: bytes) -> InputError | None:
+    """The error for a request of another signal: protobuf tells them apart only by what it leaves over."""
+    found = "metrics" if holds_metrics(body) else "traces" if is_whole_traces(body) else "logs" if is_whole_logs(body) else path
+    return None if found == path else InputError(f"the body is a request of {found}: expected {path} here, send it to /v1/{found}")
 
 
 def _service_of(pairs: Iterable[Any]) -> str | None:

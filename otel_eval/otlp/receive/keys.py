@@ -22,6 +22,8 @@ class EnvelopeKeys:
     """Attributes that carry a conversation's id, best first."""
     genai: tuple[str, ...] = ("gen_ai.",)
     """Attribute names, prefixes (ending in `.`) and events (`event:NAME`, `event:PREFIX.`) that tell GenAI content."""
+    log_scopes: tuple[str, ...] = ("autogen_core.events",)
+    """Loggers whose records tell GenAI content though no name in them does."""
     session_ids: tuple[str, ...] = SESSION_IDS
     end_marks: tuple[str, ...] = (END_MARK,)
     own_service: str = "otel-eval"
@@ -72,6 +74,7 @@ class Matcher:
         self.tells_own = Names(keys.own_attributes)
         self.conversation_ids, self.session_ids, self.end_marks = keys.conversation_ids, keys.session_ids, keys.end_marks
         self.operation, self.own_operation = keys.own_operation
+        self.log_scopes = frozenset(keys.log_scopes)
         self.own_service, self.own_scope, self.own_event = keys.own_service, keys.own_scope, keys.own_event
         self._shapes: dict[tuple[str, ...], Shape] = {}
 

@@ -8,6 +8,7 @@ from otel_eval.dialects import Dialect, Reader
 from otel_eval.otlp.receive.envelope import TraceEnvelope
 from otel_eval.otlp.receive.intake import Received
 from otel_eval.otlp.receive.keys import EnvelopeKeys
+from otel_eval.service.serve.chains import CHAINED
 from otel_eval.store import Arrival, NewRequest, Store
 
 
@@ -44,7 +45,7 @@ class Keeper:
             has_error=trace.has_error,
             start_ns=trace.start_ns,
             end_ns=trace.end_ns,
-            conversations=trace.conversations,
+            conversations=tuple(c for c in trace.conversations if not c.startswith(CHAINED)),
             id_rank=trace.id_rank,
             service=trace.service,
             trace_state=trace.trace_state,

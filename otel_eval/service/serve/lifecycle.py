@@ -13,6 +13,7 @@ from typing import Any
 
 from otel_eval.errors import OtelEvalError
 from otel_eval.service.judge_choice import JudgeChoice
+from otel_eval.service.serve.chains import Chains
 from otel_eval.service.serve.desk import Desk
 from otel_eval.service.serve.looking import Looker
 from otel_eval.service.serve.plan import Plan
@@ -91,6 +92,7 @@ def parts_of(store: Store, plan: Plan, judge: JudgeChoice, sinks: dict[str, Outb
         triage=Triage(plan.rules.triage_share),
         executor=executor,
         desk=desk,
+        chains=Chains(store.verdicts()),
         on_work=wake_worker,
     )
     return Parts(store=store, looker=looker, worker=working, senders=senders, judge=judge, executor=executor)

@@ -14,6 +14,7 @@ from typing import Any
 from otel_eval.completion import ConversationSeen, ConversationState, TraceSeen, TraceState, conversation_due, may_revise, trace_due
 from otel_eval.model import Conversation, UnitOutcome
 from otel_eval.sampling import UNKNOWN, Upstream, upstream_from_tracestate
+from otel_eval.service.serve.chains import Chains
 from otel_eval.service.serve.desk import Desk
 from otel_eval.service.serve.judgement import Settled, content_hash, facts_of, is_fragment, of_read, of_row, settled
 from otel_eval.service.serve.plan import Plan, PlannedRun, Selected, is_left_out, select
@@ -46,6 +47,7 @@ class Looker:
     triage: Triage
     executor: Executor
     desk: Desk
+    chains: Chains
     on_work: Callable[[], None] = lambda: None
     on_trace_over: Callable[[str], None] = lambda trace_id: None
     """Told of each complete trace that is not to be scored by itself."""
@@ -57,10 +59,10 @@ class Looker:
         """Look at what is due; how many units that were."""
         now_s = self.store.now_s()
         traces = self.store.progress.due_traces(now_s, limit=AT_ONCE)
-        conversations = self.store.progress.due_conversations(now_s, limit=AT_ONCE)
         for row in traces:
             await self._guarded(self._trace(row, now_s), row.unit, row.last_s)
         await self._settle_writes()
+        conversations = self.store.progress.due_conversations(now_s, limit=AT_ONCE)  # now: their traces have moved on
         for talk in conversations:
             await self._guarded(self._conversation(talk, now_s), talk.unit, talk.last_s)
         await self._settle_writes()
@@ -129,6 +131,12 @@ class Looker:
         if ids:
             await self._found_ids(row, ids)
             return
+        head = self.chains.head(read.goes_on_from)
+        own = next(iter(read.conversations), None)
+        self.chains.remember(own.response_id if own is not None else None, head or row.trace_id)
+        if head is not None and head != row.trace_id:
+            await self._found_chain(row, head)
+            return
         await self._weigh(row.unit, row, self.plan.runs, read, next(iter(read.conversations), None), traces=(row,))
 
     async def _found_ids(self, row: TraceRow, ids: Sequence[str]) -> None:
@@ -138,6 +146,13 @@ class Looker:
         fresh = self.store.progress.trace(row.trace_id)
         if fresh is not None and fresh.last_s == row.last_s:
             await self._complete_trace(fresh)
+
+    async def _found_chain(self, row: TraceRow, head: str) -> None:
+        """A trace goes on from an answer in another one, which is a turn of the same conversation from now on."""
+        first = self.store.progress.trace(head) if is_trace_id(head) else None
+        if first is not None and head not in first.conversations:
+            await asyncio.wrap_future(self.store.progress.set_conversations(head, (head,), due_s=self.store.now_s()))
+        await self._found_ids(row, (head,))
 
     async def _trace_of_conversation(self, row: TraceRow) -> None:
         """A turn of a conversation that goes on: metrics that run at traces, on the conversation so far."""
@@ -366,6 +381,11 @@ def finish_with_traces(store: Store, done: Finished, traces: Iterable[TraceRow])
         )
         writes.append(store.queues.finish(part))
     return [*writes, store.queues.finish(done)]
+
+
+def is_trace_id(text: str) -> bool:
+    """Whether a conversation's key is the trace that it began in, for want of an id."""
+    return len(text) == 32 and all(c in "0123456789abcdef" for c in text)
 
 
 def _seen(row: ConversationRow) -> ConversationSeen:

@@ -159,7 +159,7 @@ class Worker:
             selected_by=group.selected_by,
             upstream_probability=facts.get("upstream_probability"),
         )
-        part = _part(work, conversation) if facts.get("is_part") else None
+        part = _part(work, conversation) if facts.get("is_part") else _whole_chain(work, conversation)
         return await score_conversation(conversation, reference, runs, self.judge, settings, revision=work.revision, part=part)
 
     def _must_wait(self, work: Work, reports: Iterable[Report]) -> bool:
@@ -254,6 +254,13 @@ def _conversation_of(work: Work, read: Read) -> Conversation | None:
 
 def _groups(facts: Mapping[str, Any]) -> list[Group]:
     return [Group(names=tuple(names), probability=p, selected_by=by) for names, p, by in facts.get("groups", ())]
+
+
+def _whole_chain(work: Work, conversation: Conversation) -> Part | None:
+    """A conversation without id that went on in other traces: its first trace was scored by itself, under the id that both have."""
+    if work.unit.kind == "trace" or conversation.id is not None:
+        return None
+    return Part(key=f"chain:{conversation.key}", turns=range(len(conversation.turns)))
 
 
 def _part(work: Work, conversation: Conversation) -> Part:
