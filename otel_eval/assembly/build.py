@@ -197,18 +197,22 @@ def _add_answer(thread: Thread, frames: Sequence[Step]) -> None:
 
 
 def _turns(entries: Sequence[Entry], pieces: Sequence[Piece]) -> tuple[Turn, ...]:
-    """The messages cut before each user message that follows something else."""
+    """The messages cut before each user message that follows something else; where no user is heard, a turn a trace."""
+    roots = {p.trace.id: p for p in pieces}
+    if not any(e.message.role == "user" for e in entries):
+        by_trace: dict[str, list[Entry]] = {t: [] for t in roots}
+        for entry in entries:
+            by_trace.setdefault(entry.trace_id, []).append(entry)
+        return tuple(_turn(group, (t,), roots) for t, group in by_trace.items())
     groups: list[list[Entry]] = []
     for entry in entries:
         if not groups or (entry.message.role == "user" and groups[-1][-1].message.role != "user"):
             groups.append([])
         groups[-1].append(entry)
-    roots = {p.trace.id: p for p in pieces}
-    return tuple(_turn(group, roots) for group in groups)
+    return tuple(_turn(group, tuple(dict.fromkeys(e.trace_id for e in group)), roots) for group in groups)
 
 
-def _turn(entries: list[Entry], pieces: dict[str, Piece]) -> Turn:
-    trace_ids = tuple(dict.fromkeys(e.trace_id for e in entries))
+def _turn(entries: list[Entry], trace_ids: tuple[str, ...], pieces: dict[str, Piece]) -> Turn:
     own = [pieces[t] for t in trace_ids if t in pieces]
     root = own[-1].line.root if own else None
     return Turn(
@@ -239,6 +243,9 @@ def _usage(calls: Sequence[Step]) -> Usage:
     return Usage(input_tokens=sum(given) if given else None, output_tokens=sum(made) if made else None)
 
 
+_NO_WORDS = frozenset({GapReason.CONTENT_NOT_CAPTURED, GapReason.CONTENT_EXTERNAL, GapReason.REDACTED, GapReason.UNREADABLE})
+
+
 def _gaps(pieces: Sequence[Piece], thread: Thread, slots: Sequence[CallSlot], messages: Sequence[Message]) -> tuple[Gap, ...]:
     """All gaps, one of a kind and place; those of a source that a better one made good are gone with it."""
     found: dict[tuple[GapReason, str], Gap] = {}
@@ -255,6 +262,8 @@ def _gaps(pieces: Sequence[Piece], thread: Thread, slots: Sequence[CallSlot], me
                     add(gap)
     for reason in sorted(thread.gap_reasons):
         add(Gap(reason=reason, where="gen_ai.input.messages"))
+    if not any(m.text is not None or m.tool_result is not None for m in messages) and not any(r in _NO_WORDS for r, _ in found):
+        add(Gap(reason=GapReason.CONTENT_NOT_CAPTURED, where="messages"))
     last = messages[-1] if messages else None
     for slot in slots:
         result = slot.result.message.tool_result if slot.result is not None else None

@@ -263,7 +263,7 @@ class Thread:
         rest = tail[i:]
         if not matched and self.entries:
             self._is_delta = True
-        if matched:
+        if matched or self._is_cut:
             self.gap_reasons.add(GapReason.HISTORY_BREAK)
             for back in range(len(rest) - 1, -1, -1):
                 if any(_same_surely(e.message, rest[back]) for e in self.entries[-_WINDOW:]):

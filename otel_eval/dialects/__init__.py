@@ -29,6 +29,7 @@ from otel_eval.dialects.pydantic_ai import PYDANTIC_AI
 from otel_eval.dialects.reader import Reader
 from otel_eval.dialects.semconv import SEMCONV
 from otel_eval.dialects.smolagents import SMOLAGENTS
+from otel_eval.dialects.spring_ai import SPRING_AI
 from otel_eval.dialects.strands import STRANDS
 from otel_eval.dialects.traceai import TRACEAI
 from otel_eval.dialects.vercel_ai import VERCEL_AI
@@ -40,6 +41,7 @@ BUILTIN: tuple[Dialect, ...] = (
     CLAUDE_CODE,
     CODING_AGENTS,
     STRANDS,
+    SPRING_AI,
     LANGSMITH,
     MASTRA,
     GENKIT,

@@ -86,7 +86,8 @@ class Evidence:
             return None
         notes.at = at or notes.at
         if isinstance(value, str) and role != "assistant":  # answers are not repeated at the beginning of later ones
-            return self.memo.messages(value, role, notes, notes.source)
+            own = self.attributes.get("gen_ai.conversation.id")
+            return self.memo.messages(value, role, notes, notes.source, own if type(own) is str else self.span.trace_id)
         return messages_from_value(value, role, notes, notes.source)
 
 

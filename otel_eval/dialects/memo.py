@@ -22,15 +22,18 @@ class Memo:
     __slots__ = ("_lists", "_values")
 
     def __init__(self) -> None:
-        self._lists: list[tuple[str, Role, tuple[Message, ...], tuple[Gap, ...]]] = []
+        self._lists: list[tuple[str, str, Role, tuple[Message, ...], tuple[Gap, ...]]] = []
         self._values: OrderedDict[str, Any] = OrderedDict()
 
-    def messages(self, text: str, role: Role, notes: Notes, source: SpanRef | None) -> tuple[Message, ...]:
-        """The messages of a JSON text, reusing those of a text that it begins with."""
+    def messages(self, text: str, role: Role, notes: Notes, source: SpanRef | None, talk: str) -> tuple[Message, ...]:
+        """The messages of a JSON text, reusing those of a text of the same talk that it begins with.
+
+        `talk` is the conversation's id, else the trace's: a message tells where it stood first, which is never in another conversation.
+        """
         before = len(notes.gaps)
-        for index, (start, known_role, known, gaps) in enumerate(self._lists):
+        for index, (known_talk, start, known_role, known, gaps) in enumerate(self._lists):
             size = len(start)
-            if known_role == role and text.startswith(start) and len(text) > size:
+            if known_talk == talk and known_role == role and len(text) > size and text.startswith(start):
                 if text[size] == "]" and len(text) == size + 1:
                     found = known
                 elif text[size] == ",":
@@ -40,16 +43,16 @@ class Memo:
                 del self._lists[index]
                 for gap in gaps:  # what could not be read the first time is missing here too
                     notes.add(gap.reason, gap.where)
-                self._remember(text, role, found, notes, before)
+                self._remember(talk, text, role, found, notes, before)
                 return found
         found = messages_from_value(text, role, notes, source)
         if _is_plain_list(text):
-            self._remember(text, role, found, notes, before)
+            self._remember(talk, text, role, found, notes, before)
         return found
 
-    def _remember(self, text: str, role: Role, found: tuple[Message, ...], notes: Notes, before: int) -> None:
+    def _remember(self, talk: str, text: str, role: Role, found: tuple[Message, ...], notes: Notes, before: int) -> None:
         if not notes.truncated:
-            self._lists.insert(0, (text[:-1], role, found, tuple(notes.gaps[before:])))
+            self._lists.insert(0, (talk, text[:-1], role, found, tuple(notes.gaps[before:])))
             del self._lists[_LISTS:]
 
     def value(self, text: str, notes: Notes) -> Any:

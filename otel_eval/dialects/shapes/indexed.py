@@ -26,7 +26,14 @@ def nested_from_indexed(attributes: Mapping[str, Any], prefix: str, notes: Notes
         return None
     if notes is not None and indices != list(range(len(indices))):
         notes.add(GapReason.ATTRIBUTES_DROPPED if indices[0] else GapReason.HISTORY_BREAK)
+    if indices[0] and not _has_role(root[str(indices[0])]):
+        del indices[0]  # the limit fell into this message: what is left of it cannot be told from another
     return [_lists(root[str(i)]) for i in indices]
+
+
+def _has_role(item: Any) -> bool:
+    message = item.get("message") if isinstance(item, dict) else None
+    return not isinstance(message, dict) or "role" in message
 
 
 def _put(node: dict[str, Any], path: list[str], value: Any) -> None:
