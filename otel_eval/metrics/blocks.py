@@ -11,6 +11,8 @@ from enum import StrEnum
 from typing import Any
 
 from otel_eval.metrics import inert
+from otel_eval.metrics.base import MetricInput
+from otel_eval.metrics.calls import made_calls
 from otel_eval.model import Conversation, Media, Message, Opaque, Reasoning, Text, ToolCall, ToolResult
 
 
@@ -63,20 +65,38 @@ def _tool_line(tool_name: str, tool: Mapping[str, Any]) -> str:
     return f"{inert.name(tool_name)}({names})" + (f": {inert.one_line(described)}" if isinstance(described, str) else "")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Calls:
+    """How calls and results belong together, by the identity of both."""
+
+    answered: frozenset[int]
+    names: Mapping[int, str]
+    """Tool of each result."""
+    failed: frozenset[int]
+    """Results whose call a span says to have failed."""
+
+
+def _calls(conversation: Conversation) -> _Calls:
+    made = made_calls(MetricInput(conversation=conversation))
+    broken = {run.call_id for run in conversation.tool_runs if run.call_id and run.is_error}
+    joined = [(m.call, m.result) for m in made if m.result is not None]
+    return _Calls(
+        answered=frozenset(id(call) for call, _ in joined),
+        names={id(result): call.name or "" for call, result in joined},
+        failed=frozenset(id(result) for call, result in joined if call.id in broken),
+    )
+
+
 def _message_blocks(conversation: Conversation, note: inert.Note) -> Iterator[Block]:
-    messages, turn = conversation.messages, 0
-    names = {c.id: c.name for c in conversation.tool_calls if c.id}
-    answered = _answered_calls(messages)
+    calls, turn = _calls(conversation), 0
     several = len(conversation.agents) > 1
-    for index, message in enumerate(messages):
+    for index, message in enumerate(conversation.messages):
         turn += message.role == "user"
-        for kind, header, text in _parts(index, message, names, answered, several, note):
+        for kind, header, text in _parts(index, message, calls, several, note):
             yield Block(kind=kind, header=header, text=text, index=index, turn=turn)
 
 
-def _parts(
-    index: int, message: Message, names: Mapping[str, str | None], answered: set[int], several: bool, note: inert.Note
-) -> Iterator[tuple[BlockKind, str, str]]:
+def _parts(index: int, message: Message, calls: _Calls, several: bool, note: inert.Note) -> Iterator[tuple[BlockKind, str, str]]:
     said = _said(message, note)
     who = f" as {inert.name(message.name)}" if several and message.name and message.role == "assistant" else ""
     if said and message.role != "tool":
@@ -84,11 +104,11 @@ def _parts(
         yield kind, f"[{index}] {words}{who}", said
     for part in message.parts:
         if type(part) is ToolCall:
-            missing = "" if id(part) in answered else " (no result recorded)"
+            missing = "" if id(part) in calls.answered else " (no result recorded)"
             yield BlockKind.CALLS, f"[{index}] AGENT CALLS {inert.name(part.name)}{who}{missing}", _arguments(part, note)
         elif type(part) is ToolResult:
-            called = part.name or names.get(part.call_id or "")
-            yield BlockKind.RESULT, f"[{index}] TOOL RESULT {inert.name(called)}{_status(part)}", part.content or ""
+            name, status = inert.name(part.name or calls.names.get(id(part))), _status(part, id(part) in calls.failed)
+            yield BlockKind.RESULT, f"[{index}] TOOL RESULT {name}{status}", part.content or ""
 
 
 _SPEAKERS = {
@@ -117,33 +137,12 @@ def _arguments(call: ToolCall, note: inert.Note) -> str:
     return call.raw if call.raw is not None else note("arguments not recorded")
 
 
-def _status(result: ToolResult) -> str:
+def _status(result: ToolResult, failed: bool) -> str:
+    """What was recorded about the call: by the result's own flag, else by the tool's span."""
+    is_error = True if failed and result.is_error is None else result.is_error
     if result.content is None:
-        return " → error, content not recorded" if result.is_error else " → content not recorded"
-    return {True: " → error", False: " → ok", None: ""}[result.is_error]
-
-
-def _answered_calls(messages: Sequence[Message]) -> set[int]:
-    """Identities of the calls that a result belongs to: by id, else by place (as many results follow as calls were made)."""
-    ids = {r.call_id for m in messages if (r := m.tool_result) and r.call_id}
-    answered = set()
-    for index, message in enumerate(messages):
-        loose = sum(1 for r in _following_results(messages, index) if not r.call_id)
-        for call in message.tool_calls:
-            if call.id in ids and call.id is not None:
-                answered.add(id(call))
-            elif loose:
-                loose -= 1
-                answered.add(id(call))
-    return answered
-
-
-def _following_results(messages: Sequence[Message], index: int) -> Iterator[ToolResult]:
-    for message in messages[index + 1 :]:
-        if message.role != "tool":
-            return
-        if message.tool_result:
-            yield message.tool_result
+        return " → error, content not recorded" if is_error else " → content not recorded"
+    return {True: " → error", False: " → ok", None: ""}[is_error]
 
 
 def reasoning_parts(messages: Sequence[Message]) -> int:
