@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from otel_eval.dialects.shapes.calls import call_from_value, content_from_result, result_from_value
-from otel_eval.dialects.shapes.notes import Notes, is_redacted
+from otel_eval.dialects.shapes.notes import Notes, is_digest, is_redacted
 from otel_eval.dialects.shapes.parts import is_bare_call, is_block, is_part_type, parts_from_content, parts_from_item, text_parts
 from otel_eval.dialects.shapes.plain import plain_messages
 from otel_eval.dialects.shapes.reprs import looks_like_repr, value_from_repr
@@ -60,6 +60,9 @@ def messages_from_value(value: Any, role: Role, notes: Notes, source: SpanRef | 
         if role == "user" and is_transcript(value):
             return tuple(messages_from_transcript(value, notes, source))
         value = value_from_text(value, notes)
+        if type(value) is str and is_digest(value):
+            notes.add(GapReason.REDACTED)
+            return ()
     if type(value) is list:
         plain = plain_messages(value, source)
         if plain is not None:

@@ -1,5 +1,7 @@
 """Where readers write down what they could not read."""
 
+import re
+
 from otel_eval.model import Gap, GapReason, SpanRef
 
 # Placeholders that stand for content somebody took out. Compared with the whole text, lower-cased and stripped. **Source**: OpenInference
@@ -31,6 +33,14 @@ LONGEST_PLACEHOLDER = max(map(len, REDACTED_TEXTS)) + 4
 def is_redacted(text: str) -> bool:
     """Whether the whole text is a placeholder for content that was taken out."""
     return len(text) <= LONGEST_PLACEHOLDER and text.strip().lower() in REDACTED_TEXTS
+
+
+_DIGEST = re.compile("[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128}", re.IGNORECASE)
+
+
+def is_digest(text: str) -> bool:
+    """Whether the whole text is a hash that stands for content (the Collector's redaction processor): asked only of whole message lists."""
+    return _DIGEST.fullmatch(text) is not None
 
 
 class Notes:

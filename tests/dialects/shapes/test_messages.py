@@ -269,3 +269,13 @@ REPRS = [
 def test_reprs_of_messages_are_read(text: str, lines: list[str]) -> None:
     """Some instrumentations write str() of their objects: they are read, never run."""
     assert read(text) == lines
+
+
+def test_a_hash_in_place_of_a_message_list_is_redacted() -> None:
+    """A2: the Collector's redaction processor hashes whole values; a hash inside a message is what somebody said."""
+    notes = Notes()
+    assert messages_from_value("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "user", notes) == ()
+    assert [g.reason for g in notes.gaps] == [GapReason.REDACTED]
+    told = {"role": "tool", "content": "da39a3ee5e6b4b0d3255bfef95601890afd80709", "tool_call_id": "1"}
+    said = messages_from_value([told], "user", Notes())
+    assert [m.tool_result.content for m in said if m.tool_result] == ["da39a3ee5e6b4b0d3255bfef95601890afd80709"]
