@@ -225,3 +225,10 @@ def test_the_run_as_a_whole(sample: Sample) -> None:
     assert got.system == "Be brief."
     assert got.tool_results[0].call_id == "c1"
     assert [(r.call_id, r.name) for r in got.tool_runs] == [("c1", "weather")]
+
+
+def test_openllmetry_reads_the_id_in_langchains_configuration() -> None:
+    """opentelemetry-instrumentation-langchain 0.33: the id stands only in the metadata of the workflow's input, an empty answer as JSON."""
+    given = to_json({"inputs": {"messages": [["user", "Hi"]]}, "metadata": {"thread_id": "t-1"}})
+    root = span(1, {"traceloop.span.kind": "workflow", "traceloop.entity.name": "LangGraph", "traceloop.entity.input": given})
+    assert step_of(root).conversation_ids[0][1] == "t-1"
