@@ -181,15 +181,22 @@ def _host(entries: list[Entry], place: int) -> Entry | None:
 
 
 def _ordered(entries: list[Entry], slots: list[CallSlot]) -> list[Entry]:
-    """Every result behind the message that holds its call, in the order of the calls."""
+    """Every result behind the message that holds its call, in the order of the calls.
+
+    Where no message tells a result but its run, the same words told as the user's are that result (OpenLLMetry's LangChain, to 0.33).
+    """
     by_host: dict[int, list[CallSlot]] = defaultdict(list)
     for slot in slots:
         by_host[id(slot.entry)].append(slot)
     placed = {id(s.result) for s in slots if s.result is not None}
     out: list[Entry] = []
+    known = {id(e) for e in entries}
+    told: set[str | None] = set()
     for entry in entries:
-        if id(entry) in placed:
+        if id(entry) in placed or (told and entry.message.role == "user" and entry.message.text in told):
             continue
         out.append(entry)
-        out.extend(s.result for s in sorted(by_host.get(id(entry), ()), key=lambda s: s.index) if s.result is not None)
+        results = [s.result for s in sorted(by_host.get(id(entry), ()), key=lambda s: s.index) if s.result is not None]
+        out.extend(results)
+        told = {r.content for e in results if id(e) not in known and (r := e.message.tool_result) and r.content}
     return out
