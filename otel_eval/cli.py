@@ -165,6 +165,14 @@ def dialects(**options: Any) -> int:
     ),
 )
 @click.option("--judge-model", metavar="MODEL", help="The model that judges. The key is read from OPENAI_API_KEY.")
+@click.option(
+    "--first-judge",
+    metavar="KIND:MODEL",
+    help="A cheap judge at the same endpoint that is asked first: decisions:MODEL or openai:MODEL; doubts and failures go on.",
+)
+@click.option(
+    "--samples", metavar="N", type=click.IntRange(min=1), default=1, show_default=True, help="Opinions asked for; majority counts."
+)
 @click.option("--base-url", metavar="URL", help="The judge's endpoint; without it OPENAI_BASE_URL, else OpenAI's.")
 @click.option("--max-tokens", metavar="N", type=click.IntRange(min=1), help="Most tokens that judging may take.")
 @click.option("--max-usd", metavar="USD", type=click.FloatRange(min=0), help="Most that judging may cost; needs --price.")

@@ -46,6 +46,12 @@ BUILTIN: Mapping[str, JudgeCard] = {
             place="otel_eval.judges.openai:OpenAIJudge",
         ),
         JudgeCard(
+            name="decisions",
+            sentence="A decision endpoint (`/v1/decisions`, `/v1/systemone`): probabilities, no reasons; the first stage of a cascade.",
+            needs="--judge-model, and a key",
+            place="otel_eval.judges.decisions:DecisionsJudge",
+        ),
+        JudgeCard(
             name="local",
             sentence="A model from a GGUF file, served in this process on loopback: content never leaves the machine.",
             needs="local:PATH of the file, and the extra `local` (pip install 'otel-eval[local]')",

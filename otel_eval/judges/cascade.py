@@ -7,10 +7,13 @@ from dataclasses import dataclass, field, replace
 
 from otel_eval.errors import JudgeError
 from otel_eval.judges.base import Judge, Question, Reply, question_key, use_sum
-from otel_eval.judges.panel import decision
+from otel_eval.judges.panel import deciding_words, decision
 from otel_eval.judges.wrap import use_of
 
 _AUDIT_STEPS = 10_000
+
+
+_NOTHING_WRONG = frozenset({"yes", "reached", "no_request", "dropped", "answered", "1", "True"})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,6 +38,8 @@ class CascadeJudge:
             return await self._second(question, None, error, why=error.reason)
         if not self._is_sure(reply):
             return await self._second(question, reply, None, why="not_sure")
+        if self._wants_a_reason(question, reply):
+            return await self._second(question, reply, None, why="reason")
         if self._is_audited(question):
             return await self._audit(question, reply)
         return replace(reply, notes={**reply.notes, "stage": 1})
@@ -43,6 +48,10 @@ class CascadeJudge:
         if reply.confidence is not None:
             return max(reply.confidence, 1 - reply.confidence) >= self.accept
         return reply.answer.get("certainty") == "clear"
+
+    def _wants_a_reason(self, question: Question, reply: Reply) -> bool:
+        """Whether something is wrong and the first judge cannot say why."""
+        return bool(reply.notes.get("without_reasons")) and not _NOTHING_WRONG.issuperset(deciding_words(question.form, reply.answer))
 
     def _is_audited(self, question: Question) -> bool:
         return int(question_key(question)[:8], 16) % _AUDIT_STEPS < self.audit * _AUDIT_STEPS

@@ -1,4 +1,4 @@
-"""The chain around a model: cache → panel → breaker → retry → repair → limit → budget → model, each a judge that holds a judge."""
+"""The chain around a model: (cascade →) cache → panel → breaker → retry → repair → limit → budget → model, a judge in a judge each."""
 
 from dataclasses import dataclass, field
 
@@ -6,6 +6,7 @@ from otel_eval.judges.base import Judge
 from otel_eval.judges.breaker import BreakerJudge
 from otel_eval.judges.budget import BudgetJudge
 from otel_eval.judges.cache import CacheJudge, SqliteStore, Store
+from otel_eval.judges.cascade import CascadeJudge
 from otel_eval.judges.ledger import Ledger, SqliteLedger
 from otel_eval.judges.limit import LimitJudge
 from otel_eval.judges.panel import PanelJudge
@@ -20,6 +21,11 @@ class Books:
 
     store: Store = field(default_factory=SqliteStore)
     ledger: Ledger = field(default_factory=SqliteLedger)
+
+
+def judge_cascade(first: Judge, second: Judge) -> Judge:
+    """A cheap judge, chain and all, before a strong one."""
+    return CascadeJudge(first=first, second=second)
 
 
 def judge_chain(model: Judge, settings: JudgeSettings, books: Books | None = None) -> Judge:

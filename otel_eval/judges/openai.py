@@ -7,7 +7,7 @@ that the endpoint refused because of a field of ours; that is learnt once for ea
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 import openai
@@ -33,12 +33,26 @@ REPAIR_SENTENCES: Final[Mapping[str, str]] = {
 }
 
 
-class OpenAIJudge:
-    """Asks a model. `close` when done; the habits learnt are kept as long as the judge lives."""
+class Refused(Exception):
+    """An error answer, taken apart, on its way to being understood."""
 
-    def __init__(self, settings: JudgeSettings, *, habits: Habits | None = None) -> None:
-        self._settings = settings
-        self._client = openai.AsyncOpenAI(
+    def __init__(self, fault: faults.Fault, retry_after_s: float | None) -> None:
+        super().__init__(fault.status)
+        self.fault = fault
+        self.retry_after_s = retry_after_s
+
+    def error(self, use: JudgeUse) -> JudgeError:
+        """The same as the closed reason, with what it took."""
+        found = faults.error_from_fault(self.fault, retry_after_s=self.retry_after_s)
+        return JudgeError(found.reason, str(found), retry_after_s=found.retry_after_s, use=use, limit_tokens=found.limit_tokens)
+
+
+class Endpoint:
+    """An OpenAI-compatible endpoint: one client, one place where its errors become closed reasons."""
+
+    def __init__(self, settings: JudgeSettings) -> None:
+        self._timeout_s = settings.call_timeout_s
+        self.client = openai.AsyncOpenAI(
             api_key=settings.api_key or "unused",
             base_url=settings.base_url,
             max_retries=0,
@@ -48,9 +62,60 @@ class OpenAIJudge:
                 follow_redirects=False, trust_env=settings.trust_env, timeout=settings.call_timeout_s
             ),
         )
-        self._is_openai = any(host in str(self._client.base_url) for host in _OPENAI_HOSTS)
+
+    @property
+    def is_openai(self) -> bool:
+        return any(host in str(self.client.base_url) for host in _OPENAI_HOSTS)
+
+    async def close(self) -> None:
+        await self.client.close()
+
+    async def chat(self, question: Question, body: Mapping[str, Any]) -> Any:
+        """The parsed body of a chat completion."""
+        create: Any = self.client.chat.completions.with_raw_response.create
+        return await self._sent(question, lambda: create(**body), read=lambda raw: (raw.text, raw.headers))
+
+    async def post(self, question: Question, path: str, body: Mapping[str, Any]) -> Any:
+        """The parsed body of any other interface under the same address."""
+        return await self._sent(question, lambda: self.client.post(path, cast_to=object, body=dict(body)), read=lambda found: (found, {}))
+
+    async def _sent(self, question: Question, send: Callable[[], Awaitable[Any]], *, read: Callable[[Any], tuple[Any, Any]]) -> Any:
+        """The body of a 200 answer. Raises `Refused` for an error answer, `JudgeError` for none at all."""
+        try:
+            async with asyncio.timeout(self._seconds_left(question)):
+                text, headers = read(await send())
+                body = faults.parsed(text) if isinstance(text, str) else text
+        except (TimeoutError, openai.APITimeoutError):
+            raise JudgeError(faults.TIMEOUT, "the judge did not answer in time") from None
+        except openai.APIStatusError as error:
+            body = faults.parsed(error.response.text)
+            fault = faults.fault_from_body(error.status_code, body)
+            raise Refused(fault, faults.retry_after_s(error.response.headers)) from None
+        except (openai.APIConnectionError, openai.APIResponseValidationError, ValueError) as error:
+            cause = type(error.__cause__ or error).__name__
+            raise JudgeError(faults.UNAVAILABLE, f"the judge's endpoint could not be reached or broke off ({cause})") from None
+        status = faults.status_inside(body)
+        if status is not None:
+            raise Refused(faults.fault_from_body(status, body), faults.retry_after_s(headers))
+        return body
+
+    def _seconds_left(self, question: Question) -> float:
+        left = self._timeout_s
+        if question.deadline is not None:
+            left = min(left, question.deadline - time.monotonic())
+        if left <= 0:
+            raise JudgeError(faults.TIMEOUT, "there was no time left to ask the judge")
+        return left
+
+
+class OpenAIJudge:
+    """Asks a chat model. `close` when done; the habits learnt are kept as long as the judge lives."""
+
+    def __init__(self, settings: JudgeSettings, *, habits: Habits | None = None) -> None:
+        self._settings = settings
+        self._endpoint = Endpoint(settings)
         self.habits = habits or Habits(
-            rung=settings.format, bounds=settings.bounds, cap="max_completion_tokens" if self._is_openai else "max_tokens"
+            rung=settings.format, bounds=settings.bounds, cap="max_completion_tokens" if self._endpoint.is_openai else "max_tokens"
         )
 
     @property
@@ -58,16 +123,17 @@ class OpenAIJudge:
         return self._settings.model
 
     async def close(self) -> None:
-        await self._client.close()
+        await self._endpoint.close()
 
     async def ask(self, question: Question) -> Reply:
         for _ in range(_MOST_LESSONS):
             fields = self._fields(question)
+            body = {"model": self._settings.model, "messages": messages_from_question(question), **fields}
             try:
-                return self._reply(question, await self._send(question, fields))
-            except _Refused as refused:
+                return self._reply(question, await self._endpoint.chat(question, body))
+            except Refused as refused:
                 if not self._learn(refused.fault, fields):
-                    raise self._error(refused.fault, refused.retry_after_s) from None
+                    raise refused.error(self._use(None, None)) from None
         raise JudgeError(faults.MISCONFIGURED, "the judge's endpoint refuses one field after the other; check --base-url")
 
     def _fields(self, question: Question) -> dict[str, Any]:
@@ -77,38 +143,9 @@ class OpenAIJudge:
             "reasoning_effort": self._settings.reasoning_effort,
             "logprobs": True if self._settings.logprobs else None,
             "top_logprobs": _TOP_LOGPROBS if self._settings.logprobs else None,
-            "prompt_cache_key": question.group if self._is_openai and question.group else None,
+            "prompt_cache_key": question.group if self._endpoint.is_openai and question.group else None,
         }
         return self.habits.optional_fields(wanted, question.output_tokens) | self.habits.format_fields(question.form)
-
-    async def _send(self, question: Question, fields: Mapping[str, Any]) -> Any:
-        """The parsed body of a 200 answer. Raises `_Refused` for an error answer, `JudgeError` for none at all."""
-        create: Any = self._client.chat.completions.with_raw_response.create
-        try:
-            async with asyncio.timeout(self._seconds_left(question)):
-                raw = await create(model=self._settings.model, messages=messages_from_question(question), **fields)
-                body = faults.parsed(raw.text)
-        except (TimeoutError, openai.APITimeoutError):
-            raise JudgeError(faults.TIMEOUT, "the judge did not answer in time") from None
-        except openai.APIStatusError as error:
-            body = faults.parsed(error.response.text)
-            fault = faults.fault_from_body(error.status_code, body)
-            raise _Refused(fault, faults.retry_after_s(error.response.headers)) from None
-        except (openai.APIConnectionError, openai.APIResponseValidationError) as error:
-            cause = type(error.__cause__ or error).__name__
-            raise JudgeError(faults.UNAVAILABLE, f"the judge's endpoint could not be reached or broke off ({cause})") from None
-        status = faults.status_inside(body)
-        if status is not None:
-            raise _Refused(faults.fault_from_body(status, body), faults.retry_after_s(raw.headers))
-        return body
-
-    def _seconds_left(self, question: Question) -> float:
-        left = self._settings.call_timeout_s
-        if question.deadline is not None:
-            left = min(left, question.deadline - time.monotonic())
-        if left <= 0:
-            raise JudgeError(faults.TIMEOUT, "there was no time left to ask the judge")
-        return left
 
     def _learn(self, fault: faults.Fault, fields: Mapping[str, Any]) -> bool:
         """Whether the endpoint refused a field that we can leave out, or a format for which there is a simpler one."""
@@ -120,12 +157,6 @@ class OpenAIJudge:
             self.habits.refuse(name)
             return True
         return fault.is_about_format and self.habits.step_down()
-
-    def _error(self, fault: faults.Fault, retry_after_s: float | None) -> JudgeError:
-        error = faults.error_from_fault(fault, retry_after_s=retry_after_s)
-        return JudgeError(
-            error.reason, str(error), retry_after_s=error.retry_after_s, use=self._use(None, None), limit_tokens=error.limit_tokens
-        )
 
     def _reply(self, question: Question, body: Any) -> Reply:
         choice = _first_choice(body)
@@ -187,13 +218,6 @@ class OpenAIJudge:
             output_tokens=output_tokens,
             cost_usd=cost,
         )
-
-
-class _Refused(Exception):
-    def __init__(self, fault: faults.Fault, retry_after_s: float | None) -> None:
-        super().__init__(fault.status)
-        self.fault = fault
-        self.retry_after_s = retry_after_s
 
 
 def messages_from_question(question: Question) -> list[dict[str, str]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from otel_eval.errors import JudgeError
-from otel_eval.judges.base import Form, Items, Judge, Question, Reply, Words, use_sum
+from otel_eval.judges.base import Flag, Flags, Form, Items, Judge, Question, Reply, Words, use_sum
 from otel_eval.judges.wrap import use_of
 from otel_eval.model import JudgeUse
 
@@ -71,14 +71,20 @@ def _use(votes: Sequence[Reply | JudgeError]) -> JudgeUse | None:
 
 def decision(form: Form, answer: Mapping[str, Any]) -> str:
     """The deciding words of an answer as one text: what must be the same for two answers to agree."""
-    return repr([_words(field, answer.get(name)) for name, field in form.fields.items() if _decides(field)])
+    return repr(deciding_words(form, answer))
 
 
-def _decides(field: Any) -> bool:
-    return isinstance(field, Items) or (isinstance(field, Words) and not field.optional) or type(field).__name__ in ("Flag", "Flags")
+def deciding_words(form: Form, answer: Mapping[str, Any]) -> list[str]:
+    """The words of an answer that decide something, in the order of the form; reasons and evidence are not among them."""
+    words: list[str] = []
+    for name, field in form.fields.items():
+        if isinstance(field, Items):
+            deciding = [leaf for leaf, kind in field.fields.items() if _decides(kind)]
+            words += [str(row[leaf]) for row in answer[name] for leaf in deciding]
+        elif _decides(field):
+            words.append(str(answer.get(name)))
+    return words
 
 
-def _words(field: Any, value: Any) -> Any:
-    if not isinstance(field, Items):
-        return value
-    return [[row[name] for name, leaf in field.fields.items() if _decides(leaf)] for row in value]
+def _decides(field: object) -> bool:
+    return isinstance(field, Flag | Flags) or (isinstance(field, Words) and not field.optional)

@@ -5,6 +5,7 @@ An unknown price is None, never 0: then only tokens are counted.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from otel_eval.judges.habits import Rung
 
@@ -64,6 +65,8 @@ class JudgeSettings:
     limits: Limits = NO_LIMITS
     start_concurrency: int = 4
     most_concurrency: int = 32
+    wire: Literal["decisions", "systemone"] = "decisions"
+    """Of a decision endpoint: OpenAI's or TypeSafe's."""
     samples: int = 1
     """How many opinions are asked of the same model; the majority counts."""
 

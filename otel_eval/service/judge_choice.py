@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from otel_eval.errors import ConfigError
 from otel_eval.judges import BUILTIN, builtin_judge
 from otel_eval.judges.base import Judge
-from otel_eval.judges.chain import Books, judge_chain
+from otel_eval.judges.chain import Books, judge_cascade, judge_chain
 from otel_eval.judges.settings import NO_LIMITS, JudgeSettings, Limits, Price
 from otel_eval.registry import JUDGES, load_plugin
 
@@ -18,17 +18,30 @@ NOTE = "otel-eval: no judge model is named (--judge-model), so built-in rules ju
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeChoice:
-    """A judge ready to be asked. `model` is the innermost one, to be closed."""
+    """A judge ready to be asked. `model` is the innermost one, and `first` that of a first stage: both are to be closed."""
 
     judge: Judge
     kind: str
     model: Judge
+    first: Judge | None = None
 
     async def close(self) -> None:
-        """Let go of connections, where the judge has any."""
-        close = getattr(self.model, "close", None)
-        if close is not None:
-            await close()
+        """Let go of connections, where the judges have any."""
+        for model in (self.model, self.first):
+            close = getattr(model, "close", None)
+            if close is not None:
+                await close()
+
+
+def with_first_stage(second: JudgeChoice, text: str, settings: JudgeSettings) -> JudgeChoice:
+    """A cascade: `KIND:MODEL` is asked first, at the same address, and what it is not sure of goes to the second."""
+    kind, colon, model = text.partition(":")
+    if not colon or not model or kind == "heuristic":
+        raise ConfigError(f"--first-judge {text!r}: expected KIND:MODEL, such as decisions:gpt-6-luna or openai:a-small-model")
+    if second.kind == "heuristic":
+        raise ConfigError("--first-judge needs a second judge: name it with --judge-model")
+    first = choice_from_settings(kind, replace(settings, model=model, samples=1, price=None))
+    return JudgeChoice(judge=judge_cascade(first.judge, second.judge), kind=second.kind, model=second.model, first=first.model)
 
 
 def judge_from_options(
@@ -39,16 +52,20 @@ def judge_from_options(
     environ: Mapping[str, str],
     limits: Limits = NO_LIMITS,
     price: Price | None = None,
+    samples: int = 1,
+    first: str | None = None,
     books: Books | None = None,
 ) -> JudgeChoice:
     """The judge asked for; without one, `openai` if a model is named, else `heuristic`. ConfigError says what is missing."""
     kind = judge or ("openai" if model else "heuristic")
     if kind.startswith(_LOCAL):
         kind, model = "local", kind.removeprefix(_LOCAL)
-    if kind == "heuristic":
-        return choice_from_settings(kind, JudgeSettings())
-    settings = settings_from_options(kind, model=model, base_url=base_url, environ=environ)
-    return choice_from_settings(kind, replace(settings, limits=limits, price=price), books)
+    settings = JudgeSettings()
+    if kind != "heuristic":
+        settings = settings_from_options(kind, model=model, base_url=base_url, environ=environ)
+        settings = replace(settings, limits=limits, price=price, samples=samples)
+    chosen = choice_from_settings(kind, settings, books)
+    return with_first_stage(chosen, first, settings) if first else chosen
 
 
 def choice_from_settings(kind: str, settings: JudgeSettings, books: Books | None = None) -> JudgeChoice:

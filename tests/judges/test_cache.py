@@ -8,7 +8,7 @@ import pytest
 
 from otel_eval.judges.base import REASON, Form, Question, question_key
 from otel_eval.judges.cache import CacheJudge, SqliteStore
-from tests.fakes.judges import FORM, Clock, Told, ask, failure, outcome_of, question, reply
+from tests.fakes.judges import Clock, Told, ask, failure, outcome_of, question, reply
 
 
 def test_a_hit_costs_nothing_and_says_so(tmp_path: Path) -> None:
@@ -79,4 +79,3 @@ def test_what_does_not_matter_is_not() -> None:
     """The nonce and the deadline leave the question the same: a re-rendered equal conversation is a hit."""
     other = replace(question(deadline=5.0), nonce="n2", record="RECORD n2 BEGINS")
     assert question_key(other) == question_key(question())
-    assert FORM.name == "yes_no"

@@ -13,7 +13,7 @@ from otel_eval.scoring import MetricRun
 from otel_eval.service.config import Config
 from otel_eval.service.config.load import load_config
 from otel_eval.service.convert import Conversion
-from otel_eval.service.judge_choice import JudgeChoice, choice_from_settings, judge_from_options
+from otel_eval.service.judge_choice import JudgeChoice, choice_from_settings, judge_from_options, with_first_stage
 from otel_eval.service.metric_choice import default_names, labels_of, run_from_text, run_of
 from otel_eval.service.references import NO_REFERENCES, References, references_from_file
 from otel_eval.service.score.checks import checks_beside, checks_from_text
@@ -34,6 +34,8 @@ class Options:
     topics: tuple[str, ...] = ()
     judge: str | None = None
     judge_model: str | None = None
+    first_judge: str | None = None
+    samples: int = 1
     base_url: str | None = None
     format: str = "table"
     otlp_endpoint: str | None = None
@@ -95,14 +97,24 @@ def _judge(options: Options, config: Config | None, environ: Mapping[str, str]) 
     price, limits = _price(options.price), _limits(options)
     if config is None:
         return judge_from_options(
-            judge=options.judge, model=options.judge_model, base_url=options.base_url, environ=environ, limits=limits, price=price
+            judge=options.judge,
+            model=options.judge_model,
+            base_url=options.base_url,
+            environ=environ,
+            limits=limits,
+            price=price,
+            samples=options.samples,
+            first=options.first_judge,
         )
     named = {"kind": options.judge, "model": options.judge_model, "base_url": options.base_url}
     section = config.judge.model_copy(update={name: value for name, value in named.items() if value is not None})
     kind = judge_kind(section)
     settings = JudgeSettings() if kind == "heuristic" else judge_settings(section, kind, environ)
     limits = settings.limits if limits == NO_LIMITS else limits
-    return choice_from_settings(kind, replace(settings, price=price or settings.price, limits=limits))
+    samples = options.samples if options.samples > 1 else settings.samples
+    settings = replace(settings, price=price or settings.price, limits=limits, samples=samples)
+    chosen = choice_from_settings(kind, settings)
+    return with_first_stage(chosen, options.first_judge, settings) if options.first_judge else chosen
 
 
 def _units(options: Options, conversion: Conversion, config: Config | None) -> Iterator[tuple[Conversation, Reference]]:

@@ -346,3 +346,24 @@ def test_progress_says_cost_and_time_left() -> None:
     tally = Tally(conversations=5, cost_usd=0.0213)
     assert progress_text(tally, 20, 10.0) == "scored 5 of 20 conversations, 0.0213 USD, 30 s left"
     assert progress_text(Tally(conversations=1), 100, 10.0).endswith("16 min left")
+
+
+def test_a_panel_and_a_cascade(conversations: Path) -> None:
+    """Three opinions where the first two differ; a cheap judge first, and the strong one where it is not sure."""
+    answers = iter([*(["yes", "no", "no"] * 10)])
+    with judge_server([lambda _: verdict({**VERDICT, "verdict": next(answers)})]) as server:
+        check = ("--check", "booked=Is it booked?", "--judge-model", "m", "--base-url", server.url, "--concurrency", "1")
+        panel = score(*check, "--samples", "3", str(conversations))
+    assert "check.booked: mean 0.000 of 10" in panel.stderr
+    assert len(server.requests) == 30
+
+    def by_model(request: Any) -> dict[str, Any]:
+        return verdict({**VERDICT, "certainty": "leaning" if request["model"] == "small" else "clear"})
+
+    with judge_server([by_model]) as server:
+        check = ("--check", "booked=Is it booked?", "--judge-model", "strong", "--base-url", server.url)
+        cascade = score(*check, "--first-judge", "openai:small", str(conversations))
+        refused = score(*check, "--first-judge", "small", str(conversations))
+    assert cascade.exit_code == 0
+    assert [r["model"] for r in server.requests].count("strong") == 10
+    assert refused.exit_code == 2
