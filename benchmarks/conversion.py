@@ -2,8 +2,8 @@
 
     python benchmarks/conversion.py
 
-Prints, for traces of 10, 100 and 400 spans whose inputs repeat the history, the CPU time a span of reading the body, of reading it as
-OTLP/JSON, and of the whole conversion, also as a multiple of floor A (README); then how time and memory grow when the input grows four times.
+Prints, for traces of 10, 100 and 400 spans whose inputs repeat the history, the CPU time a span of reading the body, of reading it
+as OTLP/JSON, and of the whole conversion, in floors A too (README); then how time and memory grow when the input grows four times.
 """
 
 import gc

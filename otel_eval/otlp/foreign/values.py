@@ -135,7 +135,8 @@ _ANY_KINDS = frozenset({"stringValue", "intValue", "doubleValue", "boolValue", "
 
 
 def _opened(value: dict[str, Any]) -> AnyValue:
-    """A value that is an AnyValue, or the inside of an array of them (`{"values": [{"stringValue": …}]}`), as plain Python; else as it is."""
+    """A value that is an AnyValue, or the inside of an array of them (`{"values": [{"stringValue": …}]}`), as plain Python; else as it
+    is."""
     inner = value.get("values")
     if set(value) == {"values"} and isinstance(inner, list) and all(_is_any_value(item) for item in inner):
         return [value_from_any(item) for item in inner]
