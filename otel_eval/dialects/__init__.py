@@ -19,6 +19,7 @@ from otel_eval.dialects.langsmith import LANGSMITH
 from otel_eval.dialects.litellm import LITELLM
 from otel_eval.dialects.llamaindex import LLAMAINDEX
 from otel_eval.dialects.mastra import MASTRA
+from otel_eval.dialects.mcp import MCP_DIALECT
 from otel_eval.dialects.microsoft import MICROSOFT
 from otel_eval.dialects.mlflow import MLFLOW
 from otel_eval.dialects.n8n import N8N
@@ -62,6 +63,7 @@ BUILTIN: tuple[Dialect, ...] = (
     BRAINTRUST,
     LAMINAR,
     TRACEAI,
+    MCP_DIALECT,
     SEMCONV,
     OPENINFERENCE,
     OPENLLMETRY,
