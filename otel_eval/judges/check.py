@@ -40,7 +40,7 @@ def _items(name: str, items: Items, value: Any, notes: Counter[str]) -> list[dic
     rows: dict[str, dict[str, Any]] = {}
     for row in value:
         key = _known_id(items, row.get(items.key))
-        answer = {items.key: key} | _object(items.fields, row, notes)
+        answer = {items.key: key} | _not_itself(items, key, _object(items.fields, row, notes))
         if rows.setdefault(key, answer) != answer:
             _wrong(CONFLICT, f"{name!r} holds two different entries for one id")
         notes["extra_keys"] += len(row.keys() - items.fields.keys() - {items.key})
@@ -52,7 +52,12 @@ def _items(name: str, items: Items, value: Any, notes: Counter[str]) -> list[dic
 
 def _known_id(items: Items, value: Any) -> str:
     key = value.strip() if isinstance(value, str) else ""
-    return key if key in items.ids else _wrong(SCHEMA, f"{items.key!r} must be one of the ids that were given")
+    return key if key in items.ids else _wrong(INCOMPLETE, f"{items.key!r} must be one of the ids that were given, and each of them once")
+
+
+def _not_itself(items: Items, key: str, answer: dict[str, Any]) -> dict[str, Any]:
+    """An entry that points at itself points at nothing."""
+    return {name: "" if value == key and isinstance(items.fields[name], Known) else value for name, value in answer.items()}
 
 
 def _leaf(name: str, leaf: Leaf, value: Any, notes: Counter[str]) -> Any:

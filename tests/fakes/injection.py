@@ -2,6 +2,7 @@
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,7 +11,8 @@ from otel_eval.judges.base import Form, Items, Question, Reply, Words
 from otel_eval.judges.reply import answer_from_text, repeats_record
 from otel_eval.metrics import builtin_metric
 from otel_eval.metrics.base import MetricInput
-from otel_eval.metrics.inert import seen
+from otel_eval.metrics.inert import seen, visible
+from otel_eval.metrics.results import result_failed
 from otel_eval.model import Conversation, Message, Part, Reference, Score, Text, ToolCall, ToolResult
 
 SECRETS = (b"one secret", b"another secret")
@@ -74,12 +76,19 @@ def _decided_wrongly(case: Mapping[str, Any], outcome: Any, listener: Listener) 
 
 
 def _is_contentless(case: Mapping[str, Any]) -> bool:
-    """By the rule itself: no letter and no digit in the last answer, and no call of that turn went through."""
+    """By the rule itself: no letter and no digit in the last answer, and no call of that turn went through.
+
+    An emoji is content where the agent has said something before.
+    """
     last = case["messages"][-1]
     if last["role"] != "ai" or "goal" not in case["metric"] or any(c.isalnum() for c in seen(last["content"])):
         return False
+    said_before = any(m["role"] == "ai" and m["content"] for m in case["messages"][:-1])
+    if not seen(last["content"]).strip() or (said_before and any(unicodedata.category(c) == "So" for c in last["content"])):
+        return False
     start = max(i for i, m in enumerate(case["messages"]) if m["role"] == "human")
-    return all("error" in m["content"].lower() or "false" in m["content"].lower() for m in case["messages"][start:] if m["role"] == "tool")
+    results = [ToolResult(content=m["content"]) for m in case["messages"][start:] if m["role"] == "tool"]
+    return all(result_failed(r) is not False for r in results)
 
 
 def _fence_problems(question: Question, case: Mapping[str, Any]) -> Iterator[str]:
@@ -98,7 +107,7 @@ def _fence_problems(question: Question, case: Mapping[str, Any]) -> Iterator[str
         bare = re.sub(rf"⟨{question.nonce}: [\w ,-]+⟩", "", line)
         if question.nonce in bare:
             yield "the nonce stands in a line of content"
-        if seen(line) != line and "\u200d" not in line:
+        if visible(line, str) != line:
             yield "unseen characters reach the judge"
     outside = question.preamble + question.ask
     for message in case["messages"]:

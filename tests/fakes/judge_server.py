@@ -31,6 +31,14 @@ def verdict(answer: Mapping[str, Any]) -> dict[str, Any]:
     return completion(json.dumps(answer))
 
 
+def reached(request: Mapping[str, Any]) -> dict[str, Any]:
+    """A 200 answer to a question on goal accuracy: each request of the user was met."""
+    schema = request["response_format"]["json_schema"]["schema"]
+    names = schema["properties"]["requests"]["items"]["properties"]["request"]["enum"]
+    rows = [{"request": n, "same_as": "", "goal": "a goal", "reason": "It was done.", "evidence": [0], "status": "reached"} for n in names]
+    return verdict({"requests": rows, "certainty": "clear"})
+
+
 class JudgeServer:
     """Serves `/v1/chat/completions` (any path, in fact). `requests` are the parsed bodies, `times` when each came."""
 
@@ -40,6 +48,7 @@ class JudgeServer:
         self.headers: list[dict[str, str]] = []
         self.times: list[float] = []
         self._connections: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -50,6 +59,9 @@ class JudgeServer:
         self._server.close()
         for writer in self._connections:
             writer.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._server.wait_closed()
 
     @property
@@ -62,14 +74,18 @@ class JudgeServer:
         return [b - a for a, b in zip(self.times, self.times[1:], strict=False)]
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
         self._connections.add(writer)
+        self._tasks.add(task)
         try:
             while await self._one(reader, writer):
                 pass
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # the client went away, or the server was told to
         finally:
             self._connections.discard(writer)
+            self._tasks.discard(task)
             writer.close()
 
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:

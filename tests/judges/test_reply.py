@@ -78,7 +78,7 @@ def test_what_is_refused(text: str, reason: str) -> None:
 
 
 def test_items_must_be_complete_known_and_single() -> None:
-    """Every id once: a missing one is incomplete, an unknown one is no valid word, two different entries for one id conflict."""
+    """Every id that was given once and no other; two different entries for one id conflict; one that points at itself points nowhere."""
     form = goal_form(("r1", "r2"), blocks=3)
 
     def reason(rows: list[dict[str, Any]]) -> str:
@@ -88,9 +88,12 @@ def test_items_must_be_complete_known_and_single() -> None:
 
     other = {**ROW, "request": "r2"}
     assert reason([ROW]) == "reply_incomplete"
-    assert reason([ROW, {**ROW, "request": "r9"}]) == "reply_schema"
+    assert reason([ROW, {**ROW, "request": "r9"}]) == "reply_incomplete"
+    assert reason([ROW, other, {**ROW, "request": "r9"}]) == "reply_incomplete"
     assert reason([ROW, other, {**ROW, "status": "dropped"}]) == "reply_conflict"
+    other["same_as"] = "r2"
     answer, notes = answer_from_text(form, json.dumps({"requests": [other, ROW, ROW], "certainty": "clear"}))
+    assert [row["same_as"] for row in answer["requests"]] == ["", ""]
     assert [row["request"] for row in answer["requests"]] == ["r1", "r2"]
     assert not notes
 
