@@ -50,10 +50,12 @@ def conversations_from_steps(
     answered: dict[str, str] = {}
     lines_of = {trace.id: lines_from_trace(trace) for trace in kept}
     _settle_main_lines(list(lines_of.values()))
+    lost = {t.id: t for t in kept if _is_lost_run(lines_of[t.id])}
     for trace in kept:
         lines = lines_of[trace.id]
         if not lines:
             report.traces_without_genai += 1
+        if not lines or trace.id in lost:
             continue
         for key, line in _keyed(trace, lines):
             chained = _answered_by(line, answered) if key.startswith("trace:") else None
@@ -70,6 +72,11 @@ def conversations_from_steps(
             if join_by_history and group.id is None:
                 for step in line.calls:
                     group.thread.feed(step)
+    asked = _asked(groups) if lost else {}
+    for trace in lost.values():
+        (line,) = lines_of[trace.id]
+        key = _asking(asked, line) or f"trace:{trace.id}"
+        groups.setdefault(key, _Group(None, "trace")).pieces.append(Piece(trace=trace, line=line))
     made = [conversation_from_pieces(g.id, g.pieces, g.joined_by) for g in groups.values()]
     return sorted((c for c in made if c is not None), key=lambda c: (c.start_ns, c.sub_agent_of is not None, c.key))
 
@@ -138,6 +145,31 @@ def _keyed(trace: Trace, lines: list[Line]) -> list[tuple[str, Line]]:
         else:
             out.append((f"trace:{trace.id}", line))
     return out
+
+
+def _is_lost_run(lines: list[Line]) -> bool:
+    """A trace of tool runs alone that know their calls but no conversation: a thread pool lost its context."""
+    if len(lines) != 1:
+        return False
+    line = lines[0]
+    runs_alone = bool(line.tools) and not line.calls and all(t.tool_call_id for t in line.tools)
+    return runs_alone and line.conversation_id is None and line.sub_agent_of is None and not line.agents
+
+
+def _asked(groups: dict[str, _Group]) -> dict[str, list[tuple[int, str]]]:
+    """For each call id, when it was asked for and in which conversation."""
+    asked: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for key, group in groups.items():
+        for step in (s for p in group.pieces for s in p.line.calls):
+            for call in (c for m in step.content.output or () for c in m.tool_calls if c.id):
+                asked[call.id or ""].append((step.start_ns, key))
+    return asked
+
+
+def _asking(asked: dict[str, list[tuple[int, str]]], line: Line) -> str | None:
+    """The one conversation in which these calls were asked for before they ran; None where there is none, or more than one."""
+    found = {key for t in line.tools for start, key in asked.get(t.tool_call_id or "", ()) if start <= t.start_ns}
+    return found.pop() if len(found) == 1 else None
 
 
 def _continued(groups: dict[str, _Group], line: Line) -> str | None:

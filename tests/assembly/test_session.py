@@ -158,10 +158,6 @@ def asked(*, answered: bool = True) -> list[Span]:
     return [*spans, chat(6, [*given, says(None, LOOKUP), result("one", "c1")], says("One."), parent=1)] if answered else spans
 
 
-LOST = pytest.mark.xfail(strict=True, reason="a tool run in a trace of its own is taken for a conversation")
-
-
-@LOST
 def test_a_tool_run_that_lost_its_trace_is_joined_by_its_call_id() -> None:
     """T9: a thread pool without context makes the tool's span the root of another trace; the call that asked for it is known."""
     (got,) = converted(*asked(answered=False), tool(4, "lookup", {"id": 1}, "one", call_id="c1", trace=2))
@@ -169,7 +165,6 @@ def test_a_tool_run_that_lost_its_trace_is_joined_by_its_call_id() -> None:
     assert [(r.name, r.call_id) for r in got.tool_runs] == [("lookup", "c1")]
 
 
-@LOST
 def test_a_tool_run_that_lost_its_trace_still_tells_that_it_failed() -> None:
     """T9, B7: the failure on the lost span marks the result that the next input repeats."""
     (got,) = converted(*asked(), tool(4, "lookup", {"id": 1}, call_id="c1", trace=2, error="no such row"))
