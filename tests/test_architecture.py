@@ -80,7 +80,8 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "grpc": frozenset({"otlp"}),
     "openai": frozenset({"judges.openai"}),
     "opentelemetry.proto": frozenset({"otlp"}),
-    "opentelemetry": frozenset({"telemetry", "sinks", "service"}),
+    # judges.openai: its calls are kept out of the host's traces
+    "opentelemetry": frozenset({"telemetry", "sinks", "service", "judges.openai"}),
     # where strangers write: the operator's file, a judge's reply, a metric's question
     "pydantic": frozenset({"service", "judges", "metrics"}),
     # the JSON reader, twice as fast as the standard one; no model classes

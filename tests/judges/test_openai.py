@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import openai
 import pytest
+from opentelemetry import context
 
 from otel_eval.errors import JudgeError
 from otel_eval.judges.base import CERTAINTY, REASON, VERDICT, Blocks, Form, Question
@@ -252,3 +254,19 @@ def test_half_characters_do_not_break_the_request() -> None:
     outcome, server = run([verdict(YES)], replace(QUESTION, record="half \ud800 pair"))
     assert isinstance(outcome, Answer)
     assert "half ? pair" in server.requests[0]["messages"][1]["content"]
+
+
+def test_no_instrumentation_sees_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inside the call the switches are set by which instrumentations keep still; outside everything is as before."""
+    seen: list[tuple[object, object]] = []
+    client: Any = openai.DefaultAsyncHttpxClient
+    send = client.send
+
+    async def watched(self: Any, *args: Any, **kwargs: Any) -> Any:
+        seen.append((context.get_value("suppress_instrumentation"), context.get_value("suppress_http_instrumentation")))
+        return await send(self, *args, **kwargs)
+
+    monkeypatch.setattr(client, "send", watched)
+    run([verdict(YES)])
+    assert seen == [(True, True)]
+    assert context.get_value("suppress_instrumentation") is None
