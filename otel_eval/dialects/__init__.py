@@ -2,6 +2,7 @@
 
 from otel_eval.dialects.adk import GOOGLE_ADK
 from otel_eval.dialects.adot import AWS_ADOT
+from otel_eval.dialects.azure_ai import AZURE_AI
 from otel_eval.dialects.base import Dialect, DialectCard, Evidence, Reading
 from otel_eval.dialects.braintrust import BRAINTRUST
 from otel_eval.dialects.claude_code import CLAUDE_CODE
@@ -52,6 +53,7 @@ BUILTIN: tuple[Dialect, ...] = (
     VERCEL_AI,
     PYDANTIC_AI,
     SMOLAGENTS,
+    AZURE_AI,
     MICROSOFT,
     CREWAI,
     LLAMAINDEX,
