@@ -21,7 +21,7 @@ from otel_eval.otlp.receive.gate import Gate, Room
 from otel_eval.otlp.receive.intake import Receive
 from otel_eval.otlp.receive.settings import ReceiveSettings
 from otel_eval.otlp.refusals import Closing, NoSuchPath, TooSlow, WrongMethod, WrongType
-from otel_eval.otlp.status import Format, Receipt, answer_from_error, response_body, status_body
+from otel_eval.otlp.status import Answer, Format, answer_from_error, response_body, status_body
 from otel_eval.otlp.unpack import TooLarge
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -57,16 +57,20 @@ class OtlpHttp:
         try:
             async with asyncio.timeout(None) as life:
                 self._under_way.add(life)
-                signal, encoding, receipt = await self._taken(request)
+                body = await self._taken(request)
         except Disconnected:
             return
         except Exception as error:  # whatever goes wrong here, the sender must not lose its data
             refusal = Closing("the receiver is closing: send again") if life.expired() else error
-            await self._refuse(refusal, request, send)
+            self._note(type(refusal).__name__)
+            answer, is_slow = answer_from_error(refusal), isinstance(refusal, TooSlow)
+            del refusal  # its traceback holds the body, and the refusal may take seconds
         else:
-            await _answer(send, 200, encoding.format, response_body(signal, receipt, encoding.format))
+            await _answer(send, 200, request.format, body)
+            return
         finally:
             self._under_way.discard(life)
+        await self._refuse(answer, request, send, read_away=not is_slow)
 
     def close(self) -> None:
         """Refuse new requests; those under way go on."""
@@ -78,7 +82,8 @@ class OtlpHttp:
         for life in self._under_way:
             life.reschedule(now)
 
-    async def _taken(self, request: "_Request") -> tuple[Signal, Encoding, Receipt]:
+    async def _taken(self, request: "_Request") -> bytes:
+        """Take the request in; the body of the answer."""
         signal = self._signal(request)
         encoding = Encoding(
             format=format_from_type(request.header(b"content-type")), packing=packing_from_header(request.header(b"content-encoding"))
@@ -88,7 +93,7 @@ class OtlpHttp:
             raise self._too_large(size)
         async with self._gate.call(), self._gate.room(size or 0) as room:
             body = await self._body(request, room)
-            return signal, encoding, await self._receive(signal, body, encoding)
+            return response_body(signal, await self._receive(signal, body, encoding), encoding.format)
 
     def _signal(self, request: "_Request") -> Signal:
         if self._is_closing:
@@ -122,17 +127,15 @@ class OtlpHttp:
     def _too_large(self, size: int) -> TooLarge:
         return TooLarge(f"a body of {size} bytes or more is too large: at most {self._settings.max_body_bytes} bytes are taken")
 
-    async def _refuse(self, error: Exception, request: "_Request", send: Send) -> None:
+    async def _refuse(self, answer: Answer, request: "_Request", send: Send, *, read_away: bool) -> None:
         """Tell the sender; then, if its body is not at an end, read away what still comes and close the connection."""
-        self._note(type(error).__name__)
-        answer = answer_from_error(error)
         encoding = request.format
         body = status_body(answer, encoding)
         if request.is_whole:
             await _answer(send, answer.http_status, encoding, body, answer.headers)
             return
         await _answer(send, answer.http_status, encoding, body, [*answer.headers, _CLOSE], is_over=False)
-        if not isinstance(error, TooSlow):
+        if read_away:
             await request.read_away(seconds=_READ_AWAY_S, most_bytes=2 * self._settings.max_body_bytes)
         await send({"type": "http.response.body", "body": b""})
 

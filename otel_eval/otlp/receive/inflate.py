@@ -56,6 +56,7 @@ def _stream(data: bytes, window: int, max_bytes: int) -> tuple[bytes, bytes]:
     except zlib.error as error:
         raise _damaged(data, name) from error
     if len(plain) > max_bytes:
+        del plain  # the error's traceback would hold it
         raise TooLarge(f"{len(data)} packed bytes are more than the limit when unpacked: send smaller requests")
     if not decompressor.eof:
         raise _damaged(data, name)
