@@ -106,6 +106,7 @@ BROAD_EXCEPTS: Mapping[str, str] = {
     "otlp/receive/http.py": "the call of the funnel: a fault must not cost a sender its data",
     "registry.py": "the import of a plug-in",
     "scoring.py": "the call of a metric",
+    "testing.py": "the calls whose exceptions are looked for",
     "store/writer.py": "the loop of the one thread that writes",
     "service/serve/looking.py": "the reading of one unit",
     "service/serve/working.py": "the scoring of one unit",
