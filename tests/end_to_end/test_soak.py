@@ -19,13 +19,12 @@ from otel_eval.service.serve.judgement import content_hash
 from otel_eval.store.admin import export
 from tests.captures import capture, names
 from tests.fakes.clients import Crowd, shuffled
-from tests.fakes.judge_server import judge_server, verdict
+from tests.fakes.judge_server import judge_server, reached
 from tests.fakes.otlp_receiver import OtlpReceiver
 from tests.fakes.serving import Copy, Server, copies, settled, until
 
-VERDICT = verdict({"reason": "It is so.", "evidence": [], "certainty": "clear", "verdict": "yes"})
-JUDGED = "check.done"
-METRICS = [{"name": JUDGED, "parameters": {"question": "Is it done?"}}, "tool_error_rate", "unanswered_turn"]
+JUDGED = "agent_goal_accuracy"
+METRICS = [JUDGED, "tool_error_rate", "unanswered_turn"]
 CONCURRENCY = 8
 
 
@@ -59,7 +58,7 @@ class Judge:
         if luck < 0.08:
             return {"status": 200, "reset": True, "json": {}}
         self.answers += 1
-        return VERDICT
+        return reached(request)
 
 
 def killer(server: Server, kills: int, luck: random.Random, crowd: Crowd, done: threading.Event) -> None:

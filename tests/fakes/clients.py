@@ -89,7 +89,7 @@ class Crowd:
         if sent.is_json:
             return self._over_http(sent)
         with grpc.insecure_channel(f"127.0.0.1:{self.grpc_port}", compression=grpc.Compression.Gzip) as channel:
-            call = channel.unary_unary(f"/opentelemetry.proto.collector.{_SERVICES[sent.signal]}/Export")
+            call: Any = channel.unary_unary(f"/opentelemetry.proto.collector.{_SERVICES[sent.signal]}/Export")
             try:
                 call(sent.body, timeout=10)
             except grpc.RpcError as error:

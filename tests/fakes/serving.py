@@ -178,7 +178,7 @@ class Copy:
 
 
 def copy_of(source: Capture, number: int) -> Copy:
-    """The capture with other trace, span and conversation ids, each as long as it was; the same number gives the same ids."""
+    """The capture with other ids, and another name or number in its words, each as long as it was; the same number gives the same."""
     traces = {t for batch in source.batches() for t in (*(s.trace_id for s in batch.spans), *(r.trace_id for r in batch.logs)) if t}
     changed: dict[bytes, bytes] = {}
     for trace in traces:
@@ -201,6 +201,7 @@ def _renamed(body: bytes, changed: Mapping[bytes, bytes], number: int) -> bytes:
     for old, new in changed.items():
         body = body.replace(old, new)
     code = bytes([_DIGITS[number // 1296 % 36], _DIGITS[number // 36 % 36], _DIGITS[number % 36]])
+    body = body.replace(b"Ana Ruiz", b"Ana R" + code).replace(b"H-2231", b"H-" + code + b"1")
     return _IDS.sub(lambda found: found[0][:5] + code + found[0][8:], body)
 
 

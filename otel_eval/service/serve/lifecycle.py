@@ -17,7 +17,9 @@ from otel_eval.service.serve.chains import Chains
 from otel_eval.service.serve.desk import Desk
 from otel_eval.service.serve.looking import Looker
 from otel_eval.service.serve.plan import Plan
+from otel_eval.service.serve.rating import Rater
 from otel_eval.service.serve.sending import Sender
+from otel_eval.service.serve.weighing import Weigher
 from otel_eval.service.serve.working import Worker
 from otel_eval.sinks.base import OutboxSink
 from otel_eval.store import Store
@@ -70,12 +72,13 @@ class Parts:
         await asyncio.to_thread(self.store.close)
 
 
-def parts_of(store: Store, plan: Plan, judge: JudgeChoice, sinks: dict[str, OutboxSink], **worker: Any) -> Parts:
+def parts_of(store: Store, plan: Plan, judge: JudgeChoice, sinks: dict[str, OutboxSink]) -> Parts:
     """The parts, tied together."""
     executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="otel-eval read")
     desk = Desk()
     senders = tuple(Sender(name=name, store=store, sink=sink) for name, sink in sinks.items())
-    working = Worker(store=store, plan=plan, judge=judge.judge, sinks=sinks, desk=desk, executor=executor, **worker)
+    rater = Rater(store=store, plan=plan, judge=judge.judge, sinks=sinks, desk=desk, executor=executor)
+    working = Worker(rater=rater)
     loop = asyncio.get_running_loop()
 
     def wake_senders() -> None:
@@ -85,16 +88,9 @@ def parts_of(store: Store, plan: Plan, judge: JudgeChoice, sinks: dict[str, Outb
     def wake_worker() -> None:
         loop.call_soon_threadsafe(working.wake.set)
 
-    working.on_letters = wake_senders
-    looker = Looker(
-        store=store,
-        plan=plan,
-        triage=Triage(plan.rules.triage_share),
-        executor=executor,
-        desk=desk,
-        chains=Chains(store.verdicts()),
-        on_work=wake_worker,
-    )
+    rater.on_letters = wake_senders
+    weigher = Weigher(store=store, plan=plan, triage=Triage(plan.rules.triage_share), executor=executor, desk=desk, on_work=wake_worker)
+    looker = Looker(weigher=weigher, chains=Chains(store.verdicts()))
     return Parts(store=store, looker=looker, worker=working, senders=senders, judge=judge, executor=executor)
 
 

@@ -53,9 +53,9 @@ class Plan:
 
     @property
     def decides_by_id(self) -> bool:
-        """Whether a conversation's id and service alone say that it is left out, so that it need not be read."""
+        """Whether a conversation's id alone says that it is left out, so that it need not be read."""
         r = self.rules
-        reads = r.agents or r.attributes or r.min_turns or r.only_errors or r.always_keep or r.triage_share > 0
+        reads = r.agents or r.services or r.attributes or r.min_turns or r.only_errors or r.always_keep or r.triage_share > 0
         return not reads
 
 

@@ -96,20 +96,20 @@ class Scorer:
         self._apply(plan, config)
         if judge is not None:
             self.parts.judge = judge
-            self.parts.worker.judge, self.state.judge = judge.judge, judge.judge
+            self.parts.worker.rater.judge, self.state.judge = judge.judge, judge.judge
             self.state.judge_kind, self.state.judge_model = judge.kind, config.judge.model
         kept = {name: getattr(before, name) for name in _NOT_SAFE}
         self.loaded = replace(loaded, config=config.model_copy(update=kept))
         return [*said, "the configuration was read again; what is scored from now on follows it"]
 
     def _apply(self, plan: Plan, config: Config) -> None:
-        self.parts.looker.plan = self.parts.worker.plan = self.state.plan = plan
-        self.parts.looker.triage.share = plan.rules.triage_share
+        weigher = self.parts.looker.weigher
+        weigher.plan = self.parts.worker.rater.plan = self.state.plan = plan
+        weigher.triage.share = plan.rules.triage_share
         self.keeper.limits = plan.limits
         if self.inline is not None:
             self.inline.plan = plan
-        for name, value in _worker_settings(config).items():
-            setattr(self.parts.worker, name, value)
+        _set_scoring(self.parts, config)
         logging.getLogger("otel_eval").setLevel(config.telemetry.log_level.upper())
 
 
@@ -126,9 +126,10 @@ def _plan(config: Config) -> Plan:
     return plan_from_config(config.model_copy(update={"metrics": metrics}))
 
 
-def _worker_settings(config: Config) -> dict[str, Any]:
-    s = config.scoring
-    return {"deadline_s": s.deadline, "record_tokens": s.record_tokens, "concurrency": s.concurrency, "patience_s": s.patience}
+def _set_scoring(parts: Parts, config: Config) -> None:
+    s, worker = config.scoring, parts.worker
+    worker.concurrency, worker.patience_s = s.concurrency, s.patience
+    worker.rater.deadline_s, worker.rater.record_tokens = s.deadline, s.record_tokens
 
 
 def build(loaded: Loaded, environ: Mapping[str, str] = os.environ) -> Scorer:
@@ -146,7 +147,8 @@ def build(loaded: Loaded, environ: Mapping[str, str] = os.environ) -> Scorer:
     except OtelEvalError:
         store.close()
         raise
-    parts = parts_of(store, plan, judge, sinks, **_worker_settings(config))
+    parts = parts_of(store, plan, judge, sinks)
+    _set_scoring(parts, config)
     meter = Meter()
     state = State(
         store=store,
@@ -161,7 +163,7 @@ def build(loaded: Loaded, environ: Mapping[str, str] = os.environ) -> Scorer:
         version=here(environ, config).version,
         expected=frozenset(name for name, part in (("grpc", config.receive.grpc), ("http", config.receive.http)) if part.enabled),
     )
-    parts.worker.on_scored = state.saw
+    parts.worker.rater.on_scored = state.saw
     keeper = Keeper(store, plan.limits)
     keys = keys_of_dialects(BUILTIN)
     intake = Intake(keeper, keys=keys, max_body_bytes=settings.max_body_bytes)
@@ -199,7 +201,7 @@ def _tie_inline(parts: Parts, state: State, inline: Inline) -> None:
         if work.unit.kind == "trace":
             inline.let_go(work.unit.key, reports)
 
-    parts.worker.on_scored = scored
+    parts.worker.rater.on_scored = scored
     parts.looker.on_trace_over = inline.let_go
     state.further = lambda: {"inline": {"held_bytes": inline.held_bytes, "max_held_bytes": inline.max_held_bytes}}
 

@@ -90,8 +90,8 @@ class State:
             "sinks": {s.name: {"sent": s.sent, "retried": s.retried, "dead": s.dead, "trouble": s.trouble or None} for s in self.senders},
             "scored": dict(self.worker.counts.scored),
             "given_back": self.worker.counts.given_back,
-            "looked_at": {name: value for name, value in _counts(self.looker.counts).items() if name != "faults"},
-            "faults": dict(self.looker.counts.faults + self.worker.counts.faults),
+            "looked_at": {name: value for name, value in _counts(self.looker.weigher.counts).items() if name != "faults"},
+            "faults": dict(self.looker.weigher.counts.faults + self.worker.counts.faults),
             "metrics": [run.name for run in self.plan.runs],
             "outcomes": self.outcomes(),
             **self.further(),
@@ -113,6 +113,8 @@ class State:
 
     def saw(self, work: Work, reports: Sequence[Report]) -> None:
         """Remember a scored unit, and measure its lag."""
+        if not reports:
+            return
         lag_s = max(0.0, self.store.now_s() - work.seen_s)
         self.meter.record("otel_eval.lag", lag_s, {"otel_eval.unit": work.unit.kind, "otel_eval.selected_by": work.selected_by})
         for report in reports:
@@ -146,7 +148,7 @@ class State:
                 meter.set("otel_eval.sent", value, {"otel_eval.sink": sender.name, "otel_eval.answer": word})
         meter.set("otel_eval.store.used", self.store.used_bytes)
         meter.set("otel_eval.store.commits", self.store.counts.commits)
-        meter.set("otel_eval.late", self.looker.counts.late_after_release)
+        meter.set("otel_eval.late", self.looker.weigher.counts.late_after_release)
         if self.intake is not None:
             self._gauge_intake(self.intake)
         for place, faults in self._faults():
@@ -163,7 +165,7 @@ class State:
         meter.set("otel_eval.received.items", counts.rejected.total(), {"otel_eval.item": "rejected"})
 
     def _faults(self) -> Iterator[tuple[str, Mapping[str, int]]]:
-        yield "look", self.looker.counts.faults
+        yield "look", self.looker.weigher.counts.faults
         yield "score", self.worker.counts.faults
         yield "store", self.store.counts.faults
 

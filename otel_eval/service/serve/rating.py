@@ -1,0 +1,195 @@
+"""One selected unit: read, its metrics run, and everything that came of it committed as one."""
+
+import asyncio
+import json
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from otel_eval.judges.base import Judge
+from otel_eval.model import Conversation, Failed, JudgeUse, Report, Result, Score, UnitOutcome
+from otel_eval.scoring import Part, Settings, score_conversation
+from otel_eval.service.serve.desk import Desk
+from otel_eval.service.serve.judgement import Settled, facts_of, of_read, settled
+from otel_eval.service.serve.plan import Group, Plan
+from otel_eval.service.serve.reading import Read, read_traces
+from otel_eval.service.serve.weighing import finish_with_traces, poke
+from otel_eval.sinks.base import OutboxSink
+from otel_eval.sinks.jsonl import object_from_result
+from otel_eval.store import Finished, Outgoing, ResultRow, Store, TraceRow, Work
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rated:
+    """What came of a unit, not committed yet: reports, or an outcome without any."""
+
+    verdict: Settled
+    reports: tuple[Report, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    traces: tuple[TraceRow, ...] = ()
+
+    @property
+    def failures(self) -> frozenset[str]:
+        """Why metrics have no value that apply."""
+        outcomes = (result.outcome for report in self.reports for result in report.results)
+        return frozenset(outcome.error_type.value for outcome in outcomes if isinstance(outcome, Failed))
+
+
+@dataclass(slots=True, kw_only=True)
+class Rater:
+    """Rates units. Plan and judge may change while it runs."""
+
+    store: Store
+    plan: Plan
+    judge: Judge | None
+    sinks: Mapping[str, OutboxSink]
+    desk: Desk
+    executor: Executor
+    deadline_s: float = 120.0
+    record_tokens: int = 24_000
+    on_letters: Callable[[], None] = lambda: None
+    """Told when there is something in the outbox."""
+    on_scored: Callable[[Work, Sequence[Report]], None] = lambda work, reports: None
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+
+    async def rate(self, work: Work) -> Rated:
+        """Run the metrics that a unit was selected for."""
+        told: dict[str, Any] = json.loads(work.facts)
+        traces = self._traces(work, told)
+        read = self.desk.take(work.unit, work.seen_s) or await self._read(traces)
+        conversation = _conversation_of(work, read)
+        verdict = of_read(read, conversation)
+        if conversation is None or verdict is not None:
+            return Rated(verdict=verdict or settled(UnitOutcome.NOT_UNDERSTOOD), facts=told, traces=traces)
+        facts = told | facts_of(read, conversation)
+        reports = tuple([await self._report(work, conversation, group, facts) for group in _groups(facts)])
+        detail = _counted(reports)
+        return Rated(
+            verdict=Settled(outcome=UnitOutcome.SCORED, detail=detail),
+            reports=reports,
+            facts=facts | {"judge": use_of(reports)},
+            traces=traces,
+        )
+
+    async def commit(self, work: Work, rated: Rated) -> None:
+        """Outcome, results and what sinks are to get, on disk together; then others are told."""
+        is_part = bool(rated.facts.get("is_part"))
+        done = Finished(
+            unit=work.unit,
+            revision=work.revision,
+            seen_s=work.seen_s,
+            outcome=rated.verdict.outcome.value,
+            reason=rated.verdict.reason,
+            detail=rated.verdict.detail,
+            probability=work.probability,
+            selected_by=work.selected_by,
+            facts=json.dumps(rated.facts, ensure_ascii=False, default=str),
+            results=tuple(_row(report, result) for report in rated.reports for result in report.results),
+            outgoing=tuple(self._outgoing(rated.reports)),
+            release=() if is_part else tuple(t.trace_id for t in rated.traces),
+            release_at_s=self.store.now_s() + self.plan.late_window_s,
+        )
+        writes: list[Future[Any]] = []
+        if work.unit.kind == "trace" and (own := self.store.progress.trace(work.unit.key)) is not None:
+            writes.append(poke(self.store, own.conversations))
+        writes += finish_with_traces(self.store, done, () if is_part else rated.traces)
+        for write in writes:
+            await asyncio.wrap_future(write)
+        self.on_letters()
+        self.on_scored(work, rated.reports)
+
+    async def _report(self, work: Work, conversation: Conversation, group: Group, facts: Mapping[str, Any]) -> Report:
+        runs = [planned.run for planned in self.plan.runs if planned.name in group.names]
+        reference, _ = self.plan.references.of(conversation)
+        if self.plan.topics and not reference.topics:
+            reference = replace(reference, topics=self.plan.topics)
+        settings = Settings(
+            secret=self.secret,
+            deadline_s=self.deadline_s,
+            record_tokens=self.record_tokens,
+            sampling_probability=group.probability,
+            selected_by=group.selected_by,
+            upstream_probability=facts.get("upstream_probability"),
+        )
+        part = _part(work, conversation, is_turn=bool(facts.get("is_part")))
+        return await score_conversation(conversation, reference, runs, self.judge, settings, revision=work.revision, part=part)
+
+    def _outgoing(self, reports: Iterable[Report]) -> Iterable[Outgoing]:
+        for report in reports:
+            for name, sink in self.sinks.items():
+                payload = sink.payload(report)
+                if payload is not None:
+                    yield Outgoing(sink=name, payload=payload)
+
+    def _traces(self, work: Work, facts: Mapping[str, Any]) -> tuple[TraceRow, ...]:
+        """The traces of a unit as they stand, before they are read; of a turn, those of its conversation."""
+        progress = self.store.progress
+        key: str | None = work.unit.key if work.unit.kind == "conversation" else None
+        if facts.get("is_part"):
+            own = progress.trace(work.unit.key)
+            key = own.conversations[0] if own is not None and own.conversations else None
+        talk = progress.conversation(key) if key is not None else None
+        ids = talk.traces if talk is not None else (work.unit.key,) if work.unit.kind == "trace" else ()
+        return tuple(t for t in map(progress.trace, ids) if t is not None)
+
+    async def _read(self, traces: Sequence[TraceRow]) -> Read:
+        ids = [t.trace_id for t in traces]
+        return await asyncio.get_running_loop().run_in_executor(self.executor, read_traces, self.store, ids)
+
+
+def _conversation_of(work: Work, read: Read) -> Conversation | None:
+    if work.unit.kind == "conversation":
+        return read.of_id(work.unit.key)
+    return next((c for c in read.conversations if work.unit.key in c.trace_ids), None)
+
+
+def _groups(facts: Mapping[str, Any]) -> list[Group]:
+    return [Group(names=tuple(names), probability=p, selected_by=by) for names, p, by in facts.get("groups", ())]
+
+
+def _part(work: Work, conversation: Conversation, *, is_turn: bool) -> Part | None:
+    """What is scored, where that is not a conversation as a whole under its own id.
+
+    A turn is one trace of a conversation that goes on. A conversation without an id that went on in other traces has its first trace's id,
+    under which that one was scored by itself: its own results go by another.
+    """
+    if is_turn:
+        places = [i for i, turn in enumerate(conversation.turns) if work.unit.key in turn.trace_ids]
+        return Part(key=f"trace:{work.unit.key}:{conversation.key}", turns=range(places[0], places[-1] + 1) if places else range(0))
+    if work.unit.kind == "conversation" and conversation.id is None:
+        return Part(key=f"chain:{conversation.key}", turns=range(len(conversation.turns)))
+    return None
+
+
+def _row(report: Report, result: Result) -> ResultRow:
+    told = object_from_result(report, result)
+    return ResultRow(
+        id=result.id,
+        metric=result.metric,
+        outcome=told["outcome"],
+        reason=str(told.get("reason") or told.get("error_type") or ""),
+        data=json.dumps(told, ensure_ascii=False, default=str),
+    )
+
+
+def use_of(reports: Iterable[Report]) -> dict[str, Any]:
+    """What judging took: sums of what is known."""
+    outcomes = [r.outcome for report in reports for r in report.results]
+    uses = [o.judge for o in outcomes if isinstance(o, Score | Failed) and isinstance(o.judge, JudgeUse)]
+    costs = [use.cost_usd for use in uses if use.cost_usd is not None]
+    return {
+        "calls": sum(use.calls for use in uses),
+        "input_tokens": sum(use.input_tokens or 0 for use in uses),
+        "output_tokens": sum(use.output_tokens or 0 for use in uses),
+        "cost_usd": sum(costs) if costs else None,
+        "models": sorted({use.model for use in uses if use.model}),
+        "kinds": sorted({use.kind for use in uses}),
+    }
+
+
+def _counted(reports: Sequence[Report]) -> str:
+    counts = Counter(type(r.outcome).__name__.lower() for report in reports for r in report.results)
+    return ", ".join(f"{counts[name]} {word}" for name, word in (("score", "scores"), ("skipped", "skipped"), ("failed", "failed")))

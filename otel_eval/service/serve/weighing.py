@@ -1,0 +1,234 @@
+"""A unit that is complete: read, weighed, and either in a queue for scoring or at its outcome.
+
+Everything is written in order; who waits for `settle` knows that it is on disk.
+"""
+
+import asyncio
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from otel_eval.model import Conversation, UnitOutcome
+from otel_eval.sampling import UNKNOWN, Upstream, upstream_from_tracestate
+from otel_eval.service.serve.desk import Desk
+from otel_eval.service.serve.judgement import Settled, content_hash, facts_of, of_read, settled
+from otel_eval.service.serve.plan import Plan, PlannedRun, Selected, select
+from otel_eval.service.serve.reading import Read, read_traces
+from otel_eval.store import ConversationRow, Finished, Look, Store, TraceRow, Unit, Work
+from otel_eval.triage import Suspicion, Triage
+
+Row: TypeAlias = TraceRow | ConversationRow
+_OVER = frozenset({UnitOutcome.SAMPLED_OUT, UnitOutcome.NO_GENAI_CONTENT, UnitOutcome.EVALUATOR_OWN, UnitOutcome.FILTERED})
+"""Outcomes that late spans do not change: the requests need not be kept."""
+
+
+@dataclass(slots=True, kw_only=True)
+class LookCounts:
+    """What was looked at, for instruments."""
+
+    traces: int = 0
+    conversations: int = 0
+    reads: int = 0
+    queued: int = 0
+    late_after_release: int = 0
+    faults: "Counter[str]" = field(default_factory=Counter)
+
+
+@dataclass(slots=True, kw_only=True)
+class Weigher:
+    """`executor` is where reading takes place; `on_work` is told when there is something to score."""
+
+    store: Store
+    plan: Plan
+    triage: Triage
+    executor: Executor
+    desk: Desk
+    on_work: Callable[[], None] = lambda: None
+    counts: LookCounts = field(default_factory=LookCounts)
+    _writes: "list[Future[Any]]" = field(default_factory=list)
+
+    async def settle(self) -> None:
+        """Wait until all that was written is on disk."""
+        writes, self._writes = self._writes, []
+        for write in writes:
+            await asyncio.wrap_future(write)
+
+    def write(self, write: "Future[Any]") -> None:
+        """Something to wait for."""
+        self._writes.append(write)
+
+    async def read(self, traces: Sequence[str]) -> Read:
+        """What stands in these traces."""
+        self.counts.reads += 1
+        return await asyncio.get_running_loop().run_in_executor(self.executor, read_traces, self.store, traces)
+
+    def look_again(self, row: Row, due_s: float | None) -> None:
+        """When to look at a unit next."""
+        self.write(self.store.progress.look_again([Look(unit=row.unit, seen_s=row.last_s, due_s=due_s)]))
+
+    def leave(self, row: Row, traces: Sequence[TraceRow] = ()) -> None:
+        """All that came of a unit counts as known, without a revision of its own.
+
+        `traces` are those whose requests nobody needs any more, but for late spans.
+        """
+        release_s = self.store.now_s() + self.plan.late_window_s
+        looks = [Look(unit=row.unit, seen_s=row.last_s, due_s=None, is_settled=True)]
+        looks += [Look(unit=t.unit, seen_s=t.last_s, due_s=None, is_settled=True, release_at_s=release_s) for t in traces]
+        self.write(self.store.progress.look_again(looks))
+
+    def poke(self, conversations: Iterable[str]) -> None:
+        """Look at conversations in this round: one of their traces is about to move on."""
+        self.write(poke(self.store, conversations))
+
+    def weigh(
+        self, row: Row, runs: Sequence[PlannedRun], read: Read, conversation: Conversation | None, traces: Sequence[TraceRow]
+    ) -> None:
+        """The outcome of a unit that was read, or its place in a queue. `traces` are the ones it is made of."""
+        service = service_of(traces)
+        verdict = of_read(read, conversation)
+        if conversation is None or verdict is not None:
+            self.finish(row, verdict or settled(UnitOutcome.NOT_UNDERSTOOD), facts_of(read, conversation, service=service), traces)
+            return
+        if self._says_the_same(row.unit, conversation):
+            self.leave(row, () if is_part(row) else traces)
+            return
+        suspicion = None if is_part(row) else self.triage.look(conversation, service)
+        selected = self._selected(runs, conversation, service, _upstream(row), suspicion)
+        facts = facts_of(read, conversation, service=service, is_part=is_part(row) or None, **_facts_of_selection(selected, suspicion))
+        if selected.groups:
+            self.desk.put(row.unit, row.last_s, read)
+            self._queue(row, selected, facts)
+        elif is_part(row):
+            self.leave(row)
+        else:
+            is_sampled_out = selected.reason == "sampled_out"
+            outcome = UnitOutcome.SAMPLED_OUT if is_sampled_out else UnitOutcome.FILTERED
+            self.finish(row, settled(outcome, "" if is_sampled_out else selected.reason), facts, traces, probability=selected.probability)
+
+    def _selected(
+        self, runs: Sequence[PlannedRun], conversation: Conversation, service: str | None, upstream: Upstream, suspicion: Suspicion | None
+    ) -> Selected:
+        """By filters and rates; then what the rates leave out may be triage."""
+        selected = select(self.plan, runs, conversation, service=service, upstream=upstream)
+        if suspicion is None or selected.reason not in ("sampled", "sampled_out"):
+            return selected
+        kept = {name for group in selected.groups for name in group.names}
+        if len(kept) == len(runs):
+            self.triage.estimated()
+            return selected
+        reason = self.triage.reason(suspicion) if self.triage.share else None
+        if reason is None:
+            return selected
+        return select(self.plan, runs, conversation, service=service, upstream=upstream, triage_reason=reason)
+
+    def _queue(self, row: Row, selected: Selected, facts: Mapping[str, Any]) -> None:
+        self.counts.queued += 1
+        work = Work(
+            unit=row.unit,
+            revision=row.revision + 1,
+            queue=selected.queue,
+            seen_s=row.last_s,
+            probability=selected.probability,
+            selected_by=selected.queue,
+            facts=json.dumps(facts, ensure_ascii=False, default=str),
+        )
+        added = self.store.queues.add([work])
+        self.write(added)
+        added.add_done_callback(lambda _: self.on_work())
+
+    def finish(
+        self,
+        row: Row,
+        verdict: Settled,
+        facts: Mapping[str, Any],
+        traces: Sequence[TraceRow],
+        *,
+        revision: int | None = None,
+        probability: float | None = None,
+    ) -> None:
+        """Commit an outcome. What late spans may change is kept for a while, and the requests of a turn until its conversation is over."""
+        is_over = verdict.outcome in _OVER
+        is_needed = isinstance(row, TraceRow) and bool(row.conversations) and not is_over
+        done = Finished(
+            unit=row.unit,
+            revision=row.revision + 1 if revision is None else revision,
+            seen_s=row.last_s,
+            outcome=verdict.outcome.value,
+            reason=verdict.reason,
+            detail=verdict.detail,
+            probability=probability,
+            facts=json.dumps(facts, ensure_ascii=False, default=str),
+            release=() if is_needed else tuple(t.trace_id for t in traces),
+            release_at_s=None if is_over else self.store.now_s() + self.plan.late_window_s,
+        )
+        self._writes += finish_with_traces(self.store, done, traces)
+
+    def was(self, unit: Unit, outcome: UnitOutcome) -> bool:
+        """Whether a unit has this outcome."""
+        known = self.store.records.outcome(unit)
+        return known is not None and known.outcome == outcome.value
+
+    def _says_the_same(self, unit: Unit, conversation: Conversation) -> bool:
+        """Whether late spans brought nothing new to a unit that was scored."""
+        known = self.store.records.outcome(unit)
+        if known is None or known.outcome != UnitOutcome.SCORED.value or not known.facts:
+            return False
+        return bool(json.loads(known.facts).get("hash") == content_hash(conversation))
+
+
+def is_part(row: Row) -> bool:
+    """Whether a unit is a turn of a conversation that has an id and may go on."""
+    return isinstance(row, TraceRow) and bool(row.conversations)
+
+
+def service_of(traces: Iterable[TraceRow]) -> str | None:
+    return next((t.service for t in traces if t.service), None)
+
+
+def poke(store: Store, conversations: Iterable[str]) -> "Future[None]":
+    """Look at conversations now: one of their traces is about to move on.
+
+    This is written before the move: after a crash between the two the trace moves again, but nothing would look at the conversation again.
+    """
+    now_s = store.now_s()
+    units = [Unit(kind="conversation", key=key) for key in conversations]
+    return store.progress.look_again([Look(unit=unit, seen_s=math.inf, due_s=now_s) for unit in units])
+
+
+def finish_with_traces(store: Store, done: Finished, traces: Iterable[TraceRow]) -> "list[Future[Any]]":
+    """Commit an outcome, and before it the same for each of the unit's traces that has none: a trace has what its conversation came to."""
+    writes: list[Future[Any]] = []
+    for trace in traces:
+        if trace.unit == done.unit or store.records.outcome(trace.unit) is not None:
+            continue
+        part = Finished(
+            unit=trace.unit,
+            revision=trace.revision + 1,
+            seen_s=trace.last_s,
+            outcome=done.outcome,
+            reason=done.reason,
+            detail=f"as a part of conversation {done.unit.key!r}: {done.detail}",
+            probability=done.probability,
+            selected_by=done.selected_by,
+        )
+        writes.append(store.queues.finish(part))
+    return [*writes, store.queues.finish(done)]
+
+
+def _upstream(row: Row) -> Upstream:
+    return upstream_from_tracestate(row.trace_state) if isinstance(row, TraceRow) and row.trace_state else UNKNOWN
+
+
+def _facts_of_selection(selected: Selected, suspicion: Suspicion | None) -> dict[str, Any]:
+    facts: dict[str, Any] = {"groups": [[list(g.names), g.probability, g.selected_by] for g in selected.groups]}
+    if selected.upstream_probability is not None:
+        facts["upstream_probability"] = selected.upstream_probability
+    if selected.reason and selected.groups:
+        facts["selected_for"] = selected.reason
+    if suspicion is not None:
+        facts["suspicion"] = {"score": round(suspicion.score, 3), "flags": list(suspicion.flags)}
+    return facts
