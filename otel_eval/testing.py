@@ -220,7 +220,7 @@ _TABLE = Form(
 async def sink_problems(sink: Sink, written: Callable[[], Sequence[str]]) -> list[str]:
     """What a sink does that no sink may: lose a result, or stop at one without a score.
 
-    `written` gives the ids of all results that arrived. Those without a score may be missing (events leave skipped ones out); scores may not.
+    `written` gives the ids of all results that arrived. Skipped ones may be missing, as events leave them out; scores may not.
     """
     outcomes: list[Outcome] = [Score(value=1.0), Skipped(reason=SkipReason.UNDEFINED), Failed(error_type=FailReason.CANNOT_TELL)]
     results = [Result(id=f"id-{n}", metric=f"metric_{n}", metric_version="1", outcome=o) for n, o in enumerate(outcomes)]
