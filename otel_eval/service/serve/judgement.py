@@ -41,7 +41,7 @@ def of_row(row: TraceRow, *, score_fragments: bool) -> Settled | None:
 
 def is_fragment(row: TraceRow) -> bool:
     """Whether parts of a complete trace are missing; a session of log records has no root, and an explicit end stands for one."""
-    return not row.root_ended and not row.is_session and not row.end_marked
+    return bool(row.spans or row.logs) and not row.root_ended and not row.is_session and not row.end_marked
 
 
 def of_read(read: Read, conversation: Conversation | None) -> Settled | None:

@@ -109,7 +109,7 @@ class Scorer:
         self.keeper.limits = plan.limits
         if self.inline is not None:
             self.inline.plan = plan
-        _set_scoring(self.parts, config)
+        set_scoring(self.parts, config)
         logging.getLogger("otel_eval").setLevel(config.telemetry.log_level.upper())
 
 
@@ -126,7 +126,8 @@ def _plan(config: Config) -> Plan:
     return plan_from_config(config.model_copy(update={"metrics": metrics}))
 
 
-def _set_scoring(parts: Parts, config: Config) -> None:
+def set_scoring(parts: Parts, config: Config) -> None:
+    """How much is scored at a time, and how long it may take."""
     s, worker = config.scoring, parts.worker
     worker.concurrency, worker.patience_s = s.concurrency, s.patience
     worker.rater.deadline_s, worker.rater.record_tokens = s.deadline, s.record_tokens
@@ -148,7 +149,7 @@ def build(loaded: Loaded, environ: Mapping[str, str] = os.environ) -> Scorer:
         store.close()
         raise
     parts = parts_of(store, plan, judge, sinks)
-    _set_scoring(parts, config)
+    set_scoring(parts, config)
     meter = Meter()
     state = State(
         store=store,

@@ -63,16 +63,25 @@ class Worker:
         """Work until told to stop; then what is begun is finished."""
         try:
             while not stopping.is_set():
-                claimed = await self._claimed()
-                for work in claimed:
-                    task = asyncio.create_task(self._guarded(work))
-                    self._running.add(task)
-                    task.add_done_callback(self._done)
-                if not claimed or len(self._running) >= self.concurrency:
+                begun = await self.begin()
+                if not begun or len(self._running) >= self.concurrency:
                     await self._idle(stopping)
         finally:
-            if self._running:
-                await asyncio.wait(set(self._running))
+            await self.end()
+
+    async def begin(self) -> int:
+        """Begin with units as far as there is room; how many."""
+        claimed = await self._claimed()
+        for work in claimed:
+            task = asyncio.create_task(self._guarded(work))
+            self._running.add(task)
+            task.add_done_callback(self._done)
+        return len(claimed)
+
+    async def end(self) -> None:
+        """Wait until what is begun is finished."""
+        while self._running:
+            await asyncio.wait(set(self._running))
 
     async def _claimed(self) -> Sequence[Work]:
         """Units to begin now. Where the store is in trouble, none."""
