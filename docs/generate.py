@@ -24,6 +24,7 @@ from otel_eval.service.commands.config import schema_text
 from otel_eval.service.config import MetricConfig
 from otel_eval.service.config.render import documented
 from otel_eval.service.switches import DIALECT_OF_SCOPE, TEXT_OF_SCOPE
+from otel_eval.telemetry import INSTRUMENTS
 
 DOCS = Path(__file__).parent
 EXAMPLE_WIDTH = 110
@@ -288,6 +289,21 @@ def metric_keys() -> str:
     return f"{sentence}\n\n{shown}"
 
 
+def telemetry_page() -> str:
+    """Every instrument of our own."""
+    introduction = (
+        "What `otel-eval serve` measures, sent as OTLP metrics at intervals (`sinks.otlp_metrics`), cumulative, with the judged spans as "
+        "exemplars. Attributes have few values. Names under `gen_ai.` and `error.type` are standard, all others ours. Rates of verdicts are of "
+        "`otel_eval.selected_by` = `estimate` alone: triage seeks failures."
+    )
+    rows = [
+        (f"`{i.name}`", i.kind, f"`{i.unit}`", i.sentence, "<br>".join(f"`{name}`" for name in i.attributes)) for i in INSTRUMENTS.values()
+    ]
+    shown = table(("instrument", "kind", "unit", "what it is", "attributes"), rows)
+    bounds = [f"`{i.name}`: {', '.join(f'{b:g}' for b in i.bounds)}" for i in INSTRUMENTS.values() if i.bounds]
+    return page("Own telemetry", introduction, shown, "## Bounds of histograms\n\n" + "\n\n".join(bounds))
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "cli.md": cli_page,
     "config.md": config_page,
@@ -297,6 +313,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "dialects.md": dialects_page,
     "metrics.md": metrics_page,
     "outcomes.md": outcomes_page,
+    "telemetry.md": telemetry_page,
 }
 
 
