@@ -7,6 +7,7 @@ from otel_eval.dialects.base import Dialect, DialectCard, Evidence, Reading
 from otel_eval.dialects.braintrust import BRAINTRUST
 from otel_eval.dialects.claude_code import CLAUDE_CODE
 from otel_eval.dialects.coding_agents import CODING_AGENTS
+from otel_eval.dialects.copilot import COPILOT
 from otel_eval.dialects.coze import COZE
 from otel_eval.dialects.crewai import CREWAI
 from otel_eval.dialects.dify import DIFY
@@ -42,6 +43,7 @@ BUILTIN: tuple[Dialect, ...] = (
     GOOGLE_ADK,
     CLAUDE_CODE,
     CODING_AGENTS,
+    COPILOT,
     STRANDS,
     SPRING_AI,
     LANGSMITH,
