@@ -293,7 +293,7 @@ def telemetry_page() -> str:
     """Every instrument of our own."""
     introduction = (
         "What `otel-eval serve` measures, sent as OTLP metrics at intervals (`sinks.otlp_metrics`), cumulative, with the judged spans as "
-        "exemplars. Attributes have few values. Names under `gen_ai.` and `error.type` are standard, all others ours. Rates of verdicts are of "
+        "exemplars. Attributes have few values. Names under `gen_ai.` and `error.type` are standard, others ours. Rates of verdicts are of "
         "`otel_eval.selected_by` = `estimate` alone: triage seeks failures."
     )
     rows = [
