@@ -90,10 +90,10 @@ def _has_response(given: MetricInput) -> bool:
 
 _MISSING: Mapping[Need, tuple[Callable[[MetricInput], bool], str]] = {
     "judge": (lambda g: g.judge is not None, "no judge is configured: name one with --judge or in the section `judge`"),
-    "reference_tool_calls": (lambda g: g.expected_calls is not None, "no expected tool calls: give `reference_tool_calls`"),
+    "reference_tool_calls": (lambda g: g.expected_calls is not None, "no expected tool calls: give `reference_tool_calls` (--references)"),
     "reference_outcome": (_has_outcome, "no desired outcome: give `reference` (words that say how it should end)"),
     "reference_response": (_has_response, "no expected response: give `reference_response`"),
-    "topics": (_has_topics, "no topics to keep to: give `reference_topics`"),
+    "topics": (_has_topics, "no topics to keep to: give `reference_topics` (--topics, --references)"),
     "question": (lambda g: bool(g.parameters.get("question")), "no question to ask: give the parameter `question`"),
 }
 

@@ -29,7 +29,7 @@ class TableSink:
             self._begun = True
             self._line(_HEAD, _BOLD)
         for number, result in enumerate(report.results):
-            name = (report.conversation.key or "(no id)") if number == 0 else ""
+            name = one_line(report.conversation.key or "(no id)") if number == 0 else ""
             self._line((name, _metric(result), score_cell(result.outcome), evidence_cell(result.outcome)), _colour(result.outcome))
         self._stream.flush()
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from otel_eval.metrics.adk.classes import function_from_dotted_path
@@ -72,12 +72,22 @@ class EvalConfig(BaseModel):
 def metrics_from_eval_config(config: str | Mapping[str, Any]) -> tuple[Metric, ...]:
     """The metrics of an `EvalConfig`, as JSON text or already read, in the order of its criteria.
 
-    ValueError (of which pydantic's is one) for a file that ADK would not take, a path that leads to no function, and a criterion of a name
+    ValueError for a file that ADK would not take, a path that leads to no function, and a criterion of a name
     that is neither ADK's nor among `custom_metrics`.
     """
-    read = EvalConfig.model_validate_json(config) if isinstance(config, str) else EvalConfig.model_validate(config)
+    try:
+        read = EvalConfig.model_validate_json(config) if isinstance(config, str) else EvalConfig.model_validate(config)
+    except ValidationError as error:
+        raise ValueError(_fault(error)) from None
     custom = read.custom_metrics or {}
     return tuple(_metric(name, _criterion(criterion), custom.get(name)) for name, criterion in read.criteria.items())
+
+
+def _fault(error: ValidationError) -> str:
+    """The deepest fault in one sentence, without the values: a wrong file may hold anything."""
+    first = max(error.errors(include_url=False, include_input=False, include_context=False), key=lambda e: len(e["loc"]))
+    place = ".".join(map(str, first["loc"])) or "the file"
+    return f"{place}: {first['msg'][:1].lower()}{first['msg'][1:].partition(':')[0]}; expected ADK's EvalConfig, an object with `criteria`"
 
 
 def _criterion(criterion: float | BaseCriterion) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
-from otel_eval.errors import ConfigError
+from otel_eval.errors import ConfigError, OtelEvalError
 from otel_eval.model import Failed, Report
 from otel_eval.otlp.endpoint import endpoint_from_env, url_of_signal
 from otel_eval.scoring import Settings, score_conversations
@@ -43,6 +43,9 @@ def run(**given: Any) -> int:
     if not conversion.conversations:
         _say("there is no conversation in the input; `otel-eval doctor` says what was found")
         return MISSED
+    for place in (options.junit, options.markdown):
+        if place is not None and not place.parent.is_dir():
+            raise ConfigError(f"{str(place)!r} cannot be written: its folder is not there; make it, or name another place")
     plan = plan_from_options(options, conversion, os.environ)
     thresholds = thresholds_from_texts(options.fail_under, plan.names)
     otlp = _otlp_sink(options.otlp_endpoint) if options.otlp_endpoint else None
@@ -54,6 +57,8 @@ def run(**given: Any) -> int:
     _write_summaries(options, work, thresholds)
     for line in [*work.tally.lines(), *_otlp_lines(otlp)]:
         _say(line)
+    if work.unsent is not None:
+        raise ConfigError(f"not all results were sent with --otlp: {work.unsent}")
     misses = list(missed(thresholds, work.tally))
     for line in misses:
         _say(line)
@@ -65,6 +70,9 @@ class _Work:
     """What has been done so far."""
 
     sinks: Sequence[Sink]
+    otlp: Sink | None = None
+    unsent: OtelEvalError | None = None
+    """Why results could not be sent; from then on they are shown and kept only."""
     earlier: Earlier
     tally: Tally = field(default_factory=Tally)
     rows: list[dict[str, Any]] | None = None
@@ -74,8 +82,7 @@ class _Work:
 def _work(options: Options, plan: Plan, otlp: OtlpEventSink | None, files: ExitStack) -> _Work:
     """Sinks opened, and what earlier runs left in `--out` counted in."""
     sinks: list[Sink] = [_stdout_sink(options.format)]
-    sinks += [otlp] if otlp else []
-    work = _Work(sinks=sinks, earlier=Earlier(), rows=[] if options.junit or options.markdown else None)
+    work = _Work(sinks=sinks, otlp=otlp, earlier=Earlier(), rows=[] if options.junit or options.markdown else None)
     if options.out is not None:
         work.earlier, stream = opened(options.out)
         files.callback(stream.close)
@@ -100,6 +107,7 @@ async def _score(options: Options, plan: Plan, work: _Work) -> None:
             progress.clear()
             for sink in work.sinks:
                 await sink.write(report)
+            await _send(report, work)
             work.tally.add(report)
             if work.rows is not None:
                 work.rows += [object_from_result(report, result) for result in report.results]
@@ -107,6 +115,16 @@ async def _score(options: Options, plan: Plan, work: _Work) -> None:
     finally:
         progress.clear()
         await plan.judge.close()
+
+
+async def _send(report: Report, work: _Work) -> None:
+    """A receiver that is away costs only the sending: what was scored is shown and kept all the same."""
+    if work.otlp is None or work.unsent is not None:
+        return
+    try:
+        await work.otlp.write(report)
+    except OtelEvalError as error:
+        work.unsent = error
 
 
 def _stop_where_judging_cannot_work(report: Report, tally: Tally) -> None:

@@ -40,7 +40,7 @@ def _rich() -> Mapping[str, ModuleType]:
         return {name: import_module(f"rich.{name}") for name in ("console", "live", "table", "panel", "text")}
     except ImportError:
         raise ConfigError(
-            "`otel-eval top` needs the package rich: install it with 'pip install rich'; GET /status tells the same as JSON"
+            "`otel-eval top` needs the package rich: install it with `pip install 'otel-eval[top]'`; GET /status tells the same as JSON"
         ) from None
 
 
