@@ -28,6 +28,8 @@ _METRICS_KEYS = frozenset({"resourceMetrics", "resource_metrics"})
 _CONVERSATION_KEYS = ("messages", "user_input", "conversation", "eval_cases", "evalCases")
 """Members whose list tells a conversation in JSON, or a set of them; they are read in the room `exchange`."""
 
+_MESSAGE_KEYS = frozenset({"content", "tool_calls", "parts"})
+
 
 def batch_from_protobuf(body: bytes, signal: Signal) -> Batch:
     """The batch of a protobuf request of any signal, `signal` being the likely one; InputError when it is no request."""
@@ -89,6 +91,8 @@ def _is_whole(message: Any, body: bytes) -> bool:
 
 def records_from_value(value: Any, tally: Tally) -> Iterator[Record]:
     """The records of one JSON value, in order. What is in none of the known forms is counted (`unknown_record`)."""
+    if _are_messages(value):
+        value = {"messages": value}
     found = Found(Tally())
     for item in value if isinstance(value, list) else [value]:
         data = item if isinstance(item, dict) else {}
@@ -103,6 +107,13 @@ def records_from_value(value: Any, tally: Tally) -> Iterator[Record]:
         else:
             tally.reject("unknown_record")
     yield from found.batches()
+
+
+def _are_messages(value: Any) -> bool:
+    """Whether a list is the messages of one conversation, as chat APIs take them."""
+    if not isinstance(value, list) or not value:
+        return False
+    return all(isinstance(m, dict) and isinstance(m.get("role"), str) and not _MESSAGE_KEYS.isdisjoint(m) for m in value)
 
 
 def _record_from_object(data: dict[str, Any]) -> Record | None:

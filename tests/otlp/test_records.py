@@ -95,3 +95,9 @@ def test_a_list_keeps_its_order() -> None:
     got, rejected = records([flat, flat, CONVERSATION, 5, flat, json_logs({"body": {"stringValue": "x"}})])
     assert [len(r.spans) if isinstance(r, Batch) else r["id"] for r in got] == [2, "c", 1, 0]
     assert rejected == {"unknown_record": 1}
+
+
+def test_a_list_of_chat_messages_is_one_conversation() -> None:
+    """What the Python interface takes stands in a file too."""
+    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]
+    assert list(records_from_value(messages, Tally())) == [{"messages": messages}]
