@@ -47,7 +47,7 @@ class Copilot:
         a = evidence.attributes
         operation = a.get("gen_ai.operation.name")
         asked_by = text_or_none(a.get("gen_ai.agent.name")) or ""
-        if a.get(_LABEL) in _ASIDES or (operation == "chat" and asked_by.removeprefix("retry-") in _ASIDES):
+        if text_or_none(a.get(_LABEL)) in _ASIDES or (operation == "chat" and asked_by.removeprefix("retry-") in _ASIDES):
             return Reading(kind=StepKind.WRAPPER, alone=True)
         reading = SEMCONV.read(evidence)
         content = reading.content if reading is not None else None
