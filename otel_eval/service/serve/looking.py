@@ -14,7 +14,7 @@ from otel_eval.service.serve.chains import Chains
 from otel_eval.service.serve.judgement import Settled, facts_of, is_fragment, of_row, settled
 from otel_eval.service.serve.plan import Plan, is_left_out
 from otel_eval.service.serve.reading import Read
-from otel_eval.service.serve.weighing import Row, Weigher, service_of
+from otel_eval.service.serve.weighing import Row, Weigher, service_of, so_far
 from otel_eval.store import ConversationRow, Store, TraceRow
 
 AT_ONCE = 50
@@ -124,10 +124,8 @@ class Looker:
 
     async def _turn(self, row: TraceRow) -> None:
         """A turn of a conversation that goes on: metrics that run at traces, on the conversation so far."""
-        key = row.conversations[0]
-        talk = self.store.progress.conversation(key)
-        read = await self.weigher.read(talk.traces if talk is not None else (row.trace_id,))
-        self.weigher.weigh(row, self.plan.trace_runs, read, read.of_id(key), (row,))
+        read = await self.weigher.read([t.trace_id for t in so_far(self.store, row)])
+        self.weigher.weigh(row, self.plan.trace_runs, read, read.of_id(row.conversations[0]), (row,))
 
     def _left_out_by_id(self, conversations: Sequence[str]) -> Settled | None:
         """What the rate leaves out by the id alone need not be read."""

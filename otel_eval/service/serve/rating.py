@@ -16,7 +16,7 @@ from otel_eval.service.serve.desk import Desk
 from otel_eval.service.serve.judgement import Settled, facts_of, of_read, settled
 from otel_eval.service.serve.plan import Group, Plan
 from otel_eval.service.serve.reading import Read, read_traces
-from otel_eval.service.serve.weighing import finish_with_traces, poke
+from otel_eval.service.serve.weighing import finish_with_traces, poke, so_far
 from otel_eval.sinks.base import OutboxSink
 from otel_eval.sinks.jsonl import object_from_result
 from otel_eval.store import Finished, Outgoing, ResultRow, Store, TraceRow, Work
@@ -125,15 +125,15 @@ class Rater:
                     yield Outgoing(sink=name, payload=payload)
 
     def _traces(self, work: Work, facts: Mapping[str, Any]) -> tuple[TraceRow, ...]:
-        """The traces of a unit as they stand, before they are read; of a turn, those of its conversation."""
+        """The traces of a unit as they stand, before they are read; of a turn, those of its conversation so far."""
         progress = self.store.progress
-        key: str | None = work.unit.key if work.unit.kind == "conversation" else None
-        if facts.get("is_part"):
-            own = progress.trace(work.unit.key)
-            key = own.conversations[0] if own is not None and own.conversations else None
-        talk = progress.conversation(key) if key is not None else None
-        ids = talk.traces if talk is not None else (work.unit.key,) if work.unit.kind == "trace" else ()
-        return tuple(t for t in map(progress.trace, ids) if t is not None)
+        if work.unit.kind == "conversation":
+            talk = progress.conversation(work.unit.key)
+            return tuple(t for t in map(progress.trace, talk.traces if talk is not None else ()) if t is not None)
+        own = progress.trace(work.unit.key)
+        if own is None:
+            return ()
+        return so_far(self.store, own) if facts.get("is_part") else (own,)
 
     async def _read(self, traces: Sequence[TraceRow]) -> Read:
         ids = [t.trace_id for t in traces]

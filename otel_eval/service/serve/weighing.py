@@ -180,6 +180,13 @@ class Weigher:
         return bool(json.loads(known.facts).get("hash") == content_hash(conversation))
 
 
+def so_far(store: Store, trace: TraceRow) -> tuple[TraceRow, ...]:
+    """The traces of a turn's conversation up to that turn, by when they began; later turns may have come already."""
+    talk = store.progress.conversation(trace.conversations[0]) if trace.conversations else None
+    rows = [t for t in map(store.progress.trace, talk.traces if talk is not None else ()) if t is not None]
+    return tuple(t for t in rows if t.trace_id == trace.trace_id or (t.start_ns or 0) <= (trace.start_ns or 0)) or (trace,)
+
+
 def is_part(row: Row) -> bool:
     """Whether a unit is a turn of a conversation that has an id and may go on."""
     return isinstance(row, TraceRow) and bool(row.conversations)
