@@ -88,26 +88,48 @@ class Inbox:
         db.executemany(_INSERT_BODY, bodies)
         db.executemany(_INSERT_LINK, links)
         db.executemany(_UPSERT_TRACE, traces)
-        for trace, arrival, now_s in talks:
-            join_conversations(db, trace, arrival, now_s)
+        join_conversations(db, talks)
         return [None] * len(requests)
 
 
-def join_conversations(db: sqlite3.Connection, trace: bytes, arrival: Arrival, now_s: float) -> None:
-    """Tell the trace's conversations that something came; ids in a better spelling take the place of those known so far."""
-    known = db.execute("SELECT conversation, rank FROM conversation_traces WHERE trace = ?", (trace,)).fetchall()
-    rank = min((r for _, r in known), default=None)
-    ids = {c for c, _ in known}
-    if arrival.conversations and (rank is None or arrival.id_rank <= rank):
-        if rank is not None and arrival.id_rank < rank:
-            unlink(db, trace, ids)
-            ids = set()
-        db.executemany(
-            "INSERT OR IGNORE INTO conversation_traces VALUES (?, ?, ?)", [(c, trace, arrival.id_rank) for c in arrival.conversations]
-        )
-        ids |= set(arrival.conversations)
-    due_s = arrival.conversation_due_s if arrival.conversation_due_s is not None else arrival.due_s
-    db.executemany(_UPSERT_CONVERSATION, [(c, now_s, now_s, due_s, arrival.end_marked) for c in sorted(ids)])
+def join_conversations(db: sqlite3.Connection, talks: Sequence[tuple[bytes, Arrival, float]]) -> None:
+    """Tell the conversations of traces that something came; ids in a better spelling take the place of those known so far."""
+    known = known_conversations(db, [trace for trace, _, _ in talks])
+    links: list[tuple[str, bytes, int]] = []
+    told: list[tuple[Any, ...]] = []
+    for trace, arrival, now_s in talks:
+        rank, ids = known.get(trace, (None, set[str]()))
+        if arrival.conversations and (rank is None or arrival.id_rank <= rank):
+            if rank is not None and arrival.id_rank < rank:
+                _tell(db, links, told)
+                unlink(db, trace, ids)
+                ids = set()
+            links += [(c, trace, arrival.id_rank) for c in arrival.conversations]
+            ids = ids | set(arrival.conversations)
+            known[trace] = (arrival.id_rank, ids)
+        due_s = arrival.conversation_due_s if arrival.conversation_due_s is not None else arrival.due_s
+        told += [(c, now_s, now_s, due_s, arrival.end_marked) for c in sorted(ids)]
+    _tell(db, links, told)
+
+
+def _tell(db: sqlite3.Connection, links: list[tuple[str, bytes, int]], told: list[tuple[Any, ...]]) -> None:
+    db.executemany("INSERT OR IGNORE INTO conversation_traces VALUES (?, ?, ?)", links)
+    db.executemany(_UPSERT_CONVERSATION, told)
+    links.clear()
+    told.clear()
+
+
+def known_conversations(db: sqlite3.Connection, traces: list[bytes]) -> dict[bytes, tuple[int, set[str]]]:
+    """The conversations of traces that have some, with the rank of their spelling."""
+    known: dict[bytes, tuple[int, set[str]]] = {}
+    for part in _parts(list(dict.fromkeys(traces))):
+        marks = ",".join("?" * len(part))
+        for trace, conversation, rank in db.execute(
+            f"SELECT trace, conversation, rank FROM conversation_traces WHERE trace IN ({marks})", part
+        ):
+            best, ids = known.get(trace, (rank, set()))
+            known[trace] = (min(best, rank), ids | {conversation})
+    return known
 
 
 def unlink(db: sqlite3.Connection, trace: bytes, conversations: Iterable[str]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from otel_eval.errors import Overloaded
 from otel_eval.store.clock import SteadyClock
+from otel_eval.store.schema import PAGE_BYTES
 
 RETRY_S = 5.0
 """Room is made by judging, which takes seconds."""
@@ -64,9 +65,9 @@ class Room:
         return self._disk_bytes is not None and self._disk_bytes < self.limits.min_disk_bytes
 
     def measure(self, db: sqlite3.Connection) -> None:
-        """Look at the file, and once a second at the disk. Three numbers of SQLite's, whatever the number of rows."""
-        (pages,), (free,), (size,) = (db.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "freelist_count", "page_size"))
-        self.used_bytes, self.free_bytes = (pages - free) * size, free * size
+        """Look at the file, and once a second at the disk. Two numbers of SQLite's, whatever the number of rows."""
+        (pages,), (free,) = db.execute("PRAGMA page_count").fetchone(), db.execute("PRAGMA freelist_count").fetchone()
+        self.used_bytes, self.free_bytes = (pages - free) * PAGE_BYTES, free * PAGE_BYTES
         self._has_refused = self._has_refused and self.used_bytes > self.high_bytes * _RELIEVED
         now_s = self._clock.now_s()
         if self._folder is not None and now_s - self._looked_s >= _LOOK_AT_DISK_S:

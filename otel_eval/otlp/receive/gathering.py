@@ -96,13 +96,35 @@ class _Seen:
         )
 
 
-class Gathering:
-    """One request while it is looked over. The loops over protobuf messages are plain: every span passes here before its sender hears of
-    it."""
+def gathered_traces(body: bytes, matcher: Matcher) -> "Gathering":
+    """A protobuf traces request, looked over: quickly where a glance at its bytes allows it and its result confirms it."""
+    tally = Tally()
+    try:
+        groups = traces_request(body, tally).resource_spans
+    except InputError as error:
+        raise _misdirected("traces", body) or error from None
+    glance = matcher.glance(body)
+    found = Gathering(matcher, tally, best_rank=glance.rank if glance is not None else None)
+    found.add_groups(groups)
+    if glance is not None and found.best_ids != glance.ids:  # a trace has several: look at every span
+        found = Gathering(matcher, tally)
+        found.add_groups(groups)
+    if found.is_all_rejected and (holds_metrics(body) or not is_whole_traces(body)):
+        raise _misdirected("traces", body) or InputError("no span in the request has valid ids: expected an ExportTraceServiceRequest")
+    return found
 
-    def __init__(self, matcher: Matcher) -> None:
-        self._m = matcher
+
+class Gathering:
+    """One request while it is looked over; `read` is what was noted when it was parsed. With `best_rank`, spans of a trace whose id in that
+    spelling is known are only counted.
+
+    The loops over protobuf messages are plain: every span passes here before its sender hears of it.
+    """
+
+    def __init__(self, matcher: Matcher, read: Tally | None = None, *, best_rank: int | None = None) -> None:
+        self._m, self._best_rank = matcher, best_rank
         self._tally = Tally()
+        self._tally.notes.update(read.notes if read is not None else {})
         self._traces: dict[bytes, _Seen] = {}
         self._spans = self._logs = self._own_spans = self._own_logs = self._idle_logs = 0
 
@@ -118,30 +140,34 @@ class Gathering:
             notes=self._tally.notes,
         )
 
-    def add_traces(self, body: bytes) -> None:
-        """A protobuf traces request."""
-        try:
-            request = traces_request(body, self._tally)
-        except InputError as error:
-            raise _misdirected("traces", body) or error from None
-        for group in request.resource_spans:
+    @property
+    def is_all_rejected(self) -> bool:
+        return bool(self._tally.rejected) and not self._spans
+
+    @property
+    def best_ids(self) -> set[str]:
+        """All ids in the best spelling there is."""
+        return {name for seen in self._traces.values() if seen.rank == self._best_rank for name in seen.ids}
+
+    def add_groups(self, groups: Iterable[Any]) -> None:
+        """All spans of a protobuf traces request."""
+        for group in groups:
             service = _service_of(group.resource.attributes)
             for part in group.scope_spans:
                 is_own = service == self._m.own_service or part.scope.name == self._m.own_scope
                 for span in part.spans:
                     self._add_span_message(span, service, is_own)
-        if self._tally.rejected and not self._spans and (holds_metrics(body) or not is_whole_traces(body)):
-            raise _misdirected("traces", body) or InputError("no span in the request has valid ids: expected an ExportTraceServiceRequest")
 
     def _add_span_message(self, s: Any, service: str | None, is_own: bool) -> None:
         trace_id, span_id, parent_id = s.trace_id, s.span_id, s.parent_span_id
         if len(trace_id) != 16 or len(span_id) != 8 or trace_id == ZERO_TRACE_ID or span_id == ZERO_SPAN_ID or len(parent_id) not in (0, 8):
             self._tally.reject(fault_of_ids(trace_id, span_id))
             return
-        pairs = s.attributes
-        shape = self._m.shape(tuple([pair.key for pair in pairs]))
         self._spans += 1
-        seen = self._seen(trace_id)
+        seen = self._traces.get(trace_id) or self._seen(trace_id)
+        pairs = s.attributes
+        is_known = seen.is_genai and seen.rank is not None and seen.rank == self._best_rank
+        shape = self._m.plain if is_known else self._m.shape(tuple([pair.key for pair in pairs]))
         if is_own or shape.is_own or (shape.operation is not None and pairs[shape.operation].value.string_value == self._m.own_operation):
             self._own_spans += 1
             seen.own_spans += 1
@@ -175,7 +201,7 @@ class Gathering:
     def _add_log_message(self, r: Any, service: str | None, is_own: bool, scope: str) -> None:
         pairs = r.attributes
         shape = self._m.shape(tuple([pair.key for pair in pairs]))
-        name = r.event_name or next((p.value.string_value for p in pairs if p.key == "event.name"), "")
+        name = r.event_name or (pairs[shape.event_name].value.string_value if shape.event_name is not None else "")
         trace_id = r.trace_id if len(r.trace_id) == 16 and r.trace_id != ZERO_TRACE_ID else None
         time = r.time_unix_nano or r.observed_time_unix_nano
         names = (name, r.body.string_value, scope)

@@ -8,7 +8,7 @@ from otel_eval.otlp.endpoint import Signal
 from otel_eval.otlp.json_text import value_from_text
 from otel_eval.otlp.otlp_json import batch_from_object
 from otel_eval.otlp.receive.envelope import Envelope
-from otel_eval.otlp.receive.gathering import Gathering
+from otel_eval.otlp.receive.gathering import Gathering, gathered_traces
 from otel_eval.otlp.receive.keys import EnvelopeKeys, Matcher
 from otel_eval.otlp.status import Format
 
@@ -28,14 +28,14 @@ class EnvelopeReader:
 
     def read(self, signal: Signal, body: bytes, encoding: Format) -> Envelope:
         """The envelope of a plain body of traces or logs. InputError where it is none, TooLarge where it has too many traces."""
-        reading = Gathering(self._matcher)
+        if encoding == "protobuf" and signal == "traces":
+            return gathered_traces(body, self._matcher).envelope()
+        found = Gathering(self._matcher)
         if encoding == "json":
-            reading.add_batch(_batch_of(signal, body))
-        elif signal == "traces":
-            reading.add_traces(body)
+            found.add_batch(_batch_of(signal, body))
         else:
-            reading.add_logs(body)
-        return reading.envelope()
+            found.add_logs(body)
+        return found.envelope()
 
 
 def _batch_of(signal: Signal, body: bytes) -> Batch:

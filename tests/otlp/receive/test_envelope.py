@@ -138,6 +138,17 @@ def test_the_best_spelling_of_the_trace_counts_with_all_its_values() -> None:
         assert only(of_spans(*order)).conversations == ("c", "d")
 
 
+SPELLINGS = st.sampled_from(["gen_ai.conversation.id", "session.id", "thread_id", "gen_ai.system", "input.value", "other"])
+VALUES = st.sampled_from(["a", "b", ' "a" ', "null", "x" * 200, "ü", "", 7])
+SPANS = st.lists(st.tuples(st.integers(1, 3), st.dictionaries(SPELLINGS, VALUES, max_size=3)), max_size=8)
+
+
+@given(spans=SPANS)
+def test_a_glance_finds_what_looking_at_every_span_finds(spans: list[tuple[int, dict[str, Any]]]) -> None:
+    """Spans that need not be looked at are only passed over where nothing is lost by it: the envelope is the same from JSON."""
+    of_spans(*(with_attributes(span(n, trace_id=t.to_bytes(16, "big")), a) for n, (t, a) in enumerate(spans, 1)))
+
+
 def test_ids_without_end_are_bounded() -> None:
     """An id of a book's length is no id; conversations beyond a thousand are counted and left out."""
     long = of_spans(with_attributes(span(), {"gen_ai.conversation.id": "x" * 2000, "session.id": "s"}))
