@@ -1,5 +1,7 @@
 """Who talks with whom inside one trace. Semconv trap T10; field bugs A13, D19."""
 
+import pytest
+
 from otel_eval.model import Conversation, Span
 from tests.fakes.spans import agent, call, chat, converted, result, says, span, system, talk, tool, user
 
@@ -147,6 +149,21 @@ def test_a_title_made_beside_the_talk_is_no_part_of_it() -> None:
     )
     assert [talk(c) for c in mains] == [["user: Book Lisbon.", "assistant: -> book()", "tool(c1): ok", "assistant: Booked."]]
     assert all("Lisbon trip" not in t for c in mains for t in talk(c))
+    assert [talk(c)[-1] for c in subs] == ["assistant: Lisbon trip"]
+
+
+@pytest.mark.xfail(strict=True, reason="the line opened last takes what belongs to another")
+@pytest.mark.parametrize("told", [[system("You book."), result("ok", "c1")], [system("You book.")]])
+def test_a_title_takes_no_result_from_the_talk(told: list[dict[str, object]]) -> None:
+    """T8, T10: an input that holds only a result, or nothing new, goes on with the talk that asked, not with the title made since."""
+    mains, subs = mains_and_subs(
+        agent(1, "desk", end=20),
+        chat(2, [system("You book."), *ASKED], says(None, call("book", {}, "c1")), parent=1),
+        chat(3, [system("Write a title."), user("Title for: Book Lisbon.")], says("Lisbon trip"), parent=1),
+        tool(4, "book", {}, "ok", call_id="c1", parent=1),
+        chat(5, told, says("Booked."), parent=1),
+    )
+    assert [talk(c) for c in mains] == [["user: Book Lisbon.", "assistant: -> book()", "tool(c1): ok", "assistant: Booked."]]
     assert [talk(c)[-1] for c in subs] == ["assistant: Lisbon trip"]
 
 

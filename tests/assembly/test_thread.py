@@ -126,6 +126,34 @@ def test_a_shortened_history_loses_nothing() -> None:
     assert GapReason.HISTORY_BREAK in reasons(got.gaps)
 
 
+@pytest.mark.xfail(strict=True, reason="a message further on is taken for an edit of the one that stands there")
+@pytest.mark.parametrize("ids", [True, False])
+def test_a_trimmed_history_is_no_edited_one(ids: bool) -> None:
+    """T3: a history that begins at a later turn, with the same tool called in the same way, goes on there and mends nothing before."""
+    first, second = (call("book", {}, f"c{n}" if ids else None) for n in (1, 2))
+    results = [result("ok", f"c{n}" if ids else None) for n in (1, 2)]
+    one = [user("One?"), says(None, first), results[0], says("1")]
+    two = [user("Two?"), says("Let me see.", second), results[1], says("2")]
+    known = {"gen_ai.conversation.id": "c"}
+    got = only(
+        *(chat(n + 1, one[:end], one[end], known, trace=1) for n, end in enumerate((1, 3))),
+        *(chat(n + 3, [*one, *two[:end]], two[end], known, trace=2) for n, end in enumerate((1, 3))),
+        chat(5, [*two, user("Three?")], says("3"), known, trace=3),
+    )
+    assert [t.partition("(c")[0] for t in talk(got)[:2]] == ["user: One?", "assistant: -> book()"]
+    assert talk(got)[-1] == "assistant: 3"
+
+
+def test_a_retry_of_a_delta_is_no_second_result() -> None:
+    """T8, T17: an attempt that failed and its retry hold the same new messages: they are said once."""
+    got = only(
+        chat(1, [user("Look.")], says(None, LOOKUP)),
+        chat(2, [result("one", "c1")], None, error="429"),
+        chat(3, [result("one", "c1")], says("One.")),
+    )
+    assert talk(got) == ["user: Look.", "assistant: -> lookup(id=7)", "tool(c1): one", "assistant: One."]
+
+
 def test_an_edited_message_is_no_new_one() -> None:
     """T3: a message in the middle that the application rewrote does not start the talk anew."""
     first = [user("Where is it?"), says(None, LOOKUP), result("a very long table", "c1")]

@@ -2,13 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from hypothesis import strategies as st
 
 from otel_eval.model import LogRecord, Span
 from tests.fakes.spans import DETAILS, Object, agent, call, chat, log, result, says, span, system, to_json, tool, user
 
+WINDOWS = False
+"""Trimmed histories are not made up while they can be taken for edited ones."""
+
+TWICE: tuple[Literal["no", "inside", "beside", "orphan"], ...] = ("no", "no", "inside", "beside", "orphan")
 WORDS = ("Hi", "Again!", "Book it.", "예약해 주세요", '{"a": 1}', "Line one\nline two", "No")
 
 
@@ -56,9 +60,17 @@ class Style:
     in_logs: bool = False
     """Content in log records rather than on spans."""
     system: bool = True
-    twice: bool = False
-    """Each model call recorded by a second instrumentation inside it."""
+    twice: Literal["no", "inside", "beside", "orphan"] = "no"
+    """Each model call recorded by a second instrumentation too: inside the first one's span, beside it, or in a trace of its own."""
     reversed_results: bool = False
+    retried: bool = False
+    """Before each model call an attempt that failed."""
+    titled: bool = False
+    """Behind each answer a model call of the application's own: a title for the talk."""
+    delegated: bool = False
+    """Every tool asks a model of its own."""
+    window: int | None = None
+    """Inputs repeat only the last so many turns before the current one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +111,8 @@ class _Teller:
         self.number = 0
         self.history: list[Object] = []
         self.fresh: list[Object] = []
+        self.starts: list[int] = []
+        """Where each turn begins in the history."""
 
     def items(self) -> Iterator[Span | LogRecord]:
         for t, turn in enumerate(self.story.turns):
@@ -111,12 +125,16 @@ class _Teller:
     def turn(self, t: int, turn: Turn) -> Iterator[Span | LogRecord]:
         trace = 1 if self.style.one_trace else t + 1
         root = self.next() if self.style.agents else None
+        self.starts.append(len(self.history))
         self.say(user(turn.question))
         for r, one in enumerate(turn.rounds):
             calls = [call(c.name, c.arguments, _call_id(t, r, p) if self.style.ids else None) for p, c in enumerate(one.calls)]
             yield from self.model(trace, root, says(one.words, *calls))
             yield from self.tools(trace, root, t, r, one)
         yield from self.model(trace, root, says(turn.answer))
+        if self.style.titled:
+            title = [system("Write a title."), user(f"Title for: {turn.question}")]
+            yield chat(self.next(), title, says("A title"), trace=trace, parent=root)
         if root is not None:
             yield agent(root, "desk", {"gen_ai.conversation.id": "c-1"}, trace=trace, end=self.number + 0.9)
 
@@ -125,41 +143,47 @@ class _Teller:
         self.fresh.append(message)
 
     def model(self, trace: int, root: int | None, answer: Object) -> Iterator[Span | LogRecord]:
-        given = self.history if self.style.history else self.fresh
-        given = [system("Be brief."), *given] if self.style.system else list(given)
-        number, ids = self.next(), {} if self.style.agents else {"gen_ai.conversation.id": "c-1"}
+        given = self.given()
+        ids = {} if self.style.agents else {"gen_ai.conversation.id": "c-1"}
+        if self.style.retried:
+            yield chat(self.next(), given, None, {**ids, "error.type": "429"}, trace=trace, parent=root, error="too many requests")
+        number = self.next()
         if self.style.in_logs:
             yield chat(number, None, None, ids, trace=trace, parent=root)
             yield log(number, DETAILS, trace=trace, attributes={"gen_ai.input.messages": given, "gen_ai.output.messages": [answer]})
         else:
             yield chat(number, given, answer, ids, trace=trace, parent=root)
-        if self.style.twice:
-            yield span(
-                number + 100_000,
-                _openinference(given, answer),
-                name="ChatCompletion",
-                trace=trace,
-                parent=number,
-                start=number + 0.1,
-                end=number + 0.4,
-            )
+        if self.style.twice != "no":
+            yield self.second(number, trace, root, given, answer)
         self.history.append(answer)
         self.fresh = []
+
+    def given(self) -> list[Object]:
+        """The input of the next model call."""
+        window = self.style.window
+        start = 0 if window is None else self.starts[max(0, len(self.starts) - 1 - window)]
+        words = self.history[start:] if self.style.history else list(self.fresh)
+        return [system("Be brief."), *words] if self.style.system else words
+
+    def second(self, number: int, trace: int, root: int | None, given: list[Object], answer: Object) -> Span:
+        """The recording of a model call by OpenInference."""
+        request = {"openinference.span.kind": "LLM", "input.value": to_json({"messages": given}), "output.value": to_json(answer)}
+        place = {"inside": (trace, number), "beside": (trace, root), "orphan": (100_000 + number, None)}[self.style.twice]
+        seconds = (number + 0.1, number + 0.4)
+        return span(number + 100_000, request, name="ChatCompletion", trace=place[0], parent=place[1], start=seconds[0], end=seconds[1])
 
     def tools(self, trace: int, root: int | None, t: int, r: int, one: Round) -> Iterator[Span]:
         ids = [_call_id(t, r, p) if self.style.ids else None for p in range(len(one.calls))]
         for c, call_id in zip(one.calls, ids, strict=True):
             if self.style.tool_spans:
-                yield tool(self.next(), c.name, c.arguments, c.result, call_id=call_id, trace=trace, parent=root)
+                number = self.next()
+                yield tool(number, c.name, c.arguments, c.result, call_id=call_id, trace=trace, parent=root, end=number + 1.9)
+                if self.style.delegated:
+                    yield chat(self.next(), [system("You find."), user(f"Find {number}")], says(c.result), trace=trace, parent=number)
         if self.style.results_in_input:
             told = [result(c.result, i) for c, i in zip(one.calls, ids, strict=True)]
             for message in reversed(told) if self.style.reversed_results else told:
                 self.say(message)
-
-
-def _openinference(given: list[Object], answer: Object) -> dict[str, Any]:
-    """The same model call as a request and response in values."""
-    return {"openinference.span.kind": "LLM", "input.value": to_json({"messages": given}), "output.value": to_json(answer)}
 
 
 CALLS = st.builds(
@@ -177,22 +201,28 @@ def stories(draw: st.DrawFn) -> Story:
     history = draw(st.booleans())
     ids = draw(st.booleans()) or not history
     in_input = draw(st.booleans()) or history
+    agents, system_prompt = draw(st.booleans()), draw(st.booleans())
     style = Style(
         one_trace=draw(st.booleans()),
         history=history,
-        agents=draw(st.booleans()),
+        agents=agents,
         ids=ids,
         tool_spans=draw(st.booleans()) or not in_input,
         results_in_input=in_input,
         in_logs=draw(st.booleans()),
-        system=draw(st.booleans()),
-        twice=draw(st.booleans()),
+        system=system_prompt,
+        twice=draw(st.sampled_from(TWICE)),
         reversed_results=ids and draw(st.booleans()),
+        retried=history and draw(st.booleans()),
+        titled=agents and system_prompt and history and draw(st.booleans()),
+        delegated=draw(st.booleans()),
+        window=draw(st.sampled_from([None, None, 1, 2])) if WINDOWS and history else None,
     )
     count = draw(st.integers(1, 4))
     turns = []
     for number in range(count):
-        question = draw(st.sampled_from(WORDS)) if style.history else f"{draw(st.sampled_from(WORDS))} ({number})"
+        word = draw(st.sampled_from(WORDS))
+        question = word if style.history and style.window is None else f"{word} ({number})"
         rounds = draw(st.lists(ROUNDS, max_size=2))
         turns.append(Turn(question=question, rounds=tuple(rounds), answer=f"{draw(st.sampled_from(WORDS))} [{number}]"))
     return Story(turns=tuple(turns), style=style)
