@@ -101,7 +101,7 @@ def _split(nodes: list[Node]) -> list[Line]:
     parts: list[_Part] = []
     for node in nodes:
         if node.step.kind is StepKind.INFERENCE:
-            part = next((p for p in reversed(parts) if p.takes(node)), None)
+            part = _part_of(node, parts)
             if part is None:
                 part = _Part(is_called=any(p.nodes and node.agent not in (n.agent for n in p.nodes[-1:]) and p.calls(node) for p in parts))
                 parts.append(part)
@@ -112,6 +112,21 @@ def _split(nodes: list[Node]) -> list[Line]:
         return _line_without_calls(nodes)
     _give_tools(parts, [*(n for n in nodes if n.step.kind is StepKind.TOOL), *_likely_tools(parts, nodes)])
     return [_line(p, nodes if p is parts[0] else p.nodes, main=p is parts[0]) for p in parts]
+
+
+def _part_of(node: Node, parts: list["_Part"]) -> "_Part | None":
+    """The part that a model call goes on with, by the surest sign; of several alike the one opened last."""
+    best, surest = None, _NO
+    for part in reversed(parts):
+        sign = part.fits(node)
+        if sign > surest:
+            best, surest = part, sign
+        if surest == _SURE:
+            break
+    return best
+
+
+_NO, _SAME_SCOPE, _SAME_PROMPT, _SURE = range(4)
 
 
 def _answer_of_run(nodes: list[Node]) -> str | None:
@@ -214,22 +229,25 @@ class _Part:
                 if call.name:
                     self.call_names.add(call.name)
 
-    def takes(self, node: Node) -> bool:
-        """Whether a model call goes on here: shared beginning, results of our calls, or the same scope under the same system prompt."""
+    def fits(self, node: Node) -> int:
+        """How surely a model call goes on here: by a shared beginning or results of our calls, else by scope and system prompt."""
         scope = _scope_key(node.agent)
         start = _first_said(node.step.content.input)
+        alike = _SAME_PROMPT if _system(node.step) in self.systems else _SAME_SCOPE
         if start is None:
-            return scope in self.scopes or node.step.content.output is None
+            return alike if scope in self.scopes else _SAME_SCOPE if node.step.content.output is None else _NO
         if scope not in self.scopes and self.calls(node):
-            return False
+            return _NO
         if self.answered and self._is_asked_apart(node):
-            return False
+            return _NO
         if self.first is not None and (start is self.first or same_message(self.first, start)):
-            return self.first.text is not None or scope in self.scopes
+            return _SURE if self.first.text is not None or scope in self.scopes else _NO
         given = _heard(node.step.content.input)
         if any(r.call_id in self.call_ids for m in given if (r := m.tool_result) and r.call_id):
-            return True
-        return scope in self.scopes and (_system(node.step) in self.systems or all(m.role == "tool" for m in given))
+            return _SURE
+        if scope in self.scopes and (alike == _SAME_PROMPT or all(m.role == "tool" for m in given)):
+            return alike
+        return _NO
 
 
 def _scope_key(agent: Node | None) -> Hashable:

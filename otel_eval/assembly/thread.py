@@ -42,6 +42,8 @@ class Thread:
         self._is_delta = False
         self._is_aside = False
         self._is_cut = False
+        self._has_failed = False
+        """Whether the last call failed and said nothing: the next one may say the same again."""
         self._last_response: str | None = None
 
     def feed(self, step: Step) -> None:
@@ -55,6 +57,7 @@ class Thread:
             outputs = _outputs(content.output or ())
             if outputs and not self._is_aside:
                 self._take_output(outputs, end, step)
+            self._has_failed = step.is_error and not outputs
 
     def _note_system(self, system: str | None, given: tuple[Message, ...] | None) -> None:
         if self.system is None:
@@ -66,7 +69,12 @@ class Thread:
         shares = bool(known) and len(raw) >= known and raw[known - 1] is self._raw[-1] and raw[0] is self._raw[0]
         chained = step.previous_response_id is not None and step.previous_response_id == self._last_response
         self._is_delta = self._is_delta or chained
-        if shares and len(raw) == known and (self._is_delta or (self.entries and self.entries[-1].trace_id != step.ref.trace_id)):
+        if (
+            shares
+            and len(raw) == known
+            and not self._has_failed
+            and (self._is_delta or (self.entries and self.entries[-1].trace_id != step.ref.trace_id))
+        ):
             shares = False  # the same words as a delta, or in a later run, are no repeated history
         start = self._after_raw if shares else 0
         tail = conversational(raw[known:] if shares else raw)
@@ -232,6 +240,9 @@ class Thread:
     def _resynced(self, tail: list[Message], i: int, j: int) -> tuple[int, int] | None:
         """Where both go on alike after a difference: one message edited, some left out of the history, or some put into it."""
         entries = self.entries
+        for skip in range(1, min(_WINDOW, len(entries) - j)):
+            if _same_surely(entries[j + skip].message, tail[i]):
+                return i, j + skip
         if (
             i + 1 < len(tail)
             and j + 1 < len(entries)
@@ -239,9 +250,6 @@ class Thread:
             and _same_surely(entries[j + 1].message, tail[i + 1])
         ):
             return i + 1, j + 1
-        for skip in range(1, min(_WINDOW, len(entries) - j)):
-            if _same_surely(entries[j + skip].message, tail[i]):
-                return i, j + skip
         for skip in range(1, min(_WINDOW, len(tail) - i)):
             if _same_surely(entries[j].message, tail[i + skip]):
                 return i + skip, j + self._take_steps(tail[i : i + skip], j)

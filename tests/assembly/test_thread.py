@@ -154,6 +154,20 @@ def test_a_retry_of_a_delta_is_no_second_result() -> None:
     assert talk(got) == ["user: Look.", "assistant: -> lookup(id=7)", "tool(c1): one", "assistant: One."]
 
 
+@pytest.mark.xfail(strict=True, reason="in a later trace, a failed attempt's new input is told again by its retry")
+def test_a_retry_of_a_later_delta_is_no_second_result() -> None:
+    """T8, T17: the same in the second trace of a conversation."""
+    known = {"gen_ai.conversation.id": "c"}
+    got = only(
+        chat(1, [user("Hi")], says("Hello."), known, trace=1),
+        chat(2, [user("Look.")], None, known, trace=2, error="429"),
+        chat(3, [user("Look.")], says(None, LOOKUP), known, trace=2),
+        chat(4, [result("one", "c1")], None, known, trace=2, error="429"),
+        chat(5, [result("one", "c1")], says("One."), known, trace=2),
+    )
+    assert talk(got)[2:] == ["user: Look.", "assistant: -> lookup(id=7)", "tool(c1): one", "assistant: One."]
+
+
 def test_an_edited_message_is_no_new_one() -> None:
     """T3: a message in the middle that the application rewrote does not start the talk anew."""
     first = [user("Where is it?"), says(None, LOOKUP), result("a very long table", "c1")]
