@@ -14,6 +14,7 @@ from otel_eval.dialects.dify import DIFY
 from otel_eval.dialects.dspy import DSPY
 from otel_eval.dialects.generic import GENERIC
 from otel_eval.dialects.genkit import GENKIT
+from otel_eval.dialects.google_genai import GOOGLE_GENAI
 from otel_eval.dialects.haystack import HAYSTACK
 from otel_eval.dialects.laminar import LAMINAR
 from otel_eval.dialects.langfuse import LANGFUSE
@@ -68,6 +69,7 @@ BUILTIN: tuple[Dialect, ...] = (
     LAMINAR,
     TRACEAI,
     MCP_DIALECT,
+    GOOGLE_GENAI,
     SEMCONV,
     OPENINFERENCE,
     OPENLLMETRY,
