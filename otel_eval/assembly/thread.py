@@ -69,12 +69,8 @@ class Thread:
         shares = bool(known) and len(raw) >= known and raw[known - 1] is self._raw[-1] and raw[0] is self._raw[0]
         chained = step.previous_response_id is not None and step.previous_response_id == self._last_response
         self._is_delta = self._is_delta or chained
-        if (
-            shares
-            and len(raw) == known
-            and not self._has_failed
-            and (self._is_delta or (self.entries and self.entries[-1].trace_id != step.ref.trace_id))
-        ):
+        in_later_run = bool(self.entries) and self.entries[-1].trace_id != step.ref.trace_id
+        if shares and len(raw) == known and not self._has_failed and (self._is_delta or in_later_run):
             shares = False  # the same words as a delta, or in a later run, are no repeated history
         start = self._after_raw if shares else 0
         tail = conversational(raw[known:] if shares else raw)

@@ -152,7 +152,6 @@ def test_a_title_made_beside_the_talk_is_no_part_of_it() -> None:
     assert [talk(c)[-1] for c in subs] == ["assistant: Lisbon trip"]
 
 
-@pytest.mark.xfail(strict=True, reason="the line opened last takes what belongs to another")
 @pytest.mark.parametrize("told", [[system("You book."), result("ok", "c1")], [system("You book.")]])
 def test_a_title_takes_no_result_from_the_talk(told: list[dict[str, object]]) -> None:
     """T8, T10: an input that holds only a result, or nothing new, goes on with the talk that asked, not with the title made since."""

@@ -126,7 +126,6 @@ def test_a_shortened_history_loses_nothing() -> None:
     assert GapReason.HISTORY_BREAK in reasons(got.gaps)
 
 
-@pytest.mark.xfail(strict=True, reason="a message further on is taken for an edit of the one that stands there")
 @pytest.mark.parametrize("ids", [True, False])
 def test_a_trimmed_history_is_no_edited_one(ids: bool) -> None:
     """T3: a history that begins at a later turn, with the same tool called in the same way, goes on there and mends nothing before."""
@@ -154,7 +153,6 @@ def test_a_retry_of_a_delta_is_no_second_result() -> None:
     assert talk(got) == ["user: Look.", "assistant: -> lookup(id=7)", "tool(c1): one", "assistant: One."]
 
 
-@pytest.mark.xfail(strict=True, reason="in a later trace, a failed attempt's new input is told again by its retry")
 def test_a_retry_of_a_later_delta_is_no_second_result() -> None:
     """T8, T17: the same in the second trace of a conversation."""
     known = {"gen_ai.conversation.id": "c"}
