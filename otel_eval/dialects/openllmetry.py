@@ -123,6 +123,8 @@ def _message(item: Any, role: Role, notes: Notes) -> Any:
     if not isinstance(item, Mapping):
         return item
     out = dict(item)
+    if "content" not in out and isinstance(out.get("user"), str):  # completion models: `gen_ai.prompt.N.user` (watsonx, Replicate, …)
+        out = {"role": "user", "content": out["user"]}
     out.setdefault("role", role)
     content = out.get("content")
     if content == '""':  # the empty text as JSON (0.33)

@@ -232,3 +232,11 @@ def test_openllmetry_reads_the_id_in_langchains_configuration() -> None:
     given = to_json({"inputs": {"messages": [["user", "Hi"]]}, "metadata": {"thread_id": "t-1"}})
     root = span(1, {"traceloop.span.kind": "workflow", "traceloop.entity.name": "LangGraph", "traceloop.entity.input": given})
     assert step_of(root).conversation_ids[0][1] == "t-1"
+
+
+@pytest.mark.parametrize("prompt", ["gen_ai.prompt.0.user", "llm.prompts.0.user"])
+def test_openllmetry_reads_the_prompt_of_a_completion_model(prompt: str) -> None:
+    """opentelemetry-instrumentation-watsonx, -replicate, -vertexai 0.62: the prompt stands under the role's name."""
+    told = {"llm.request.type": "completion", "gen_ai.system": "Watsonx", prompt: "Weather?", "gen_ai.completion.0.content": "Sun."}
+    content = step_of(span(1, told)).content
+    assert [line(m) for m in (*(content.input or ()), *(content.output or ()))] == ["user: Weather?", "assistant: Sun."]
