@@ -60,7 +60,7 @@ def scored(settings: JudgeSettings, conversation: Conversation, runs: list[Metri
 
 
 def test_every_judged_metric_over_the_wire(settings: JudgeSettings) -> None:
-    """Each judged metric, in both strategies: an outcome from the model's words or a closed reason; later questions find a cached record."""
+    """Each judged metric, in both strategies: an outcome from the model's words or a closed reason; later ones find a cached record."""
     names = ("agent_goal_accuracy", "agent_goal_accuracy_with_reference", "topic_adherence_f1")
     runs = [MetricRun(metric=builtin_metric(name)) for name in names]
     runs += [MetricRun(metric=builtin_metric(name), parameters={"strategy": "stepwise"}) for name in names]
