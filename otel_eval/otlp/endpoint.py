@@ -7,14 +7,16 @@ common endpoint is a base to which `/v1/SIGNAL` is appended, a signal's own is u
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, TypeAlias
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from otel_eval.errors import ConfigError
 
 Signal: TypeAlias = Literal["traces", "logs", "metrics"]
+Protocol: TypeAlias = Literal["http/protobuf", "grpc"]
 
-DEFAULT_BASE = "http://localhost:4318"
+DEFAULT_BASE, DEFAULT_GRPC = "http://localhost:4318", "http://localhost:4317"
 DEFAULT_TIMEOUT_S = 10.0
 
 
@@ -27,14 +29,21 @@ class Endpoint:
     timeout_s: float = DEFAULT_TIMEOUT_S
     tls: ssl.SSLContext | None = field(default=None, repr=False)
     compress: bool = True
+    protocol: Protocol = "http/protobuf"
+    pem: tuple[bytes | None, bytes | None, bytes | None] = field(default=(None, None, None), repr=False)
+    """Authority, client's key and client's certificate, for gRPC."""
 
 
 def endpoint_from_env(environ: Mapping[str, str], signal: Signal) -> Endpoint:
     """The endpoint that the standard variables name, the default one without them. ConfigError names the variable that is wrong."""
     own = environ.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT", "").strip()
     base = environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "").strip()
+    protocol = _protocol(_of(environ, signal, "PROTOCOL"))
+    common = whole_url(base or DEFAULT_GRPC) if protocol == "grpc" else url_of_signal(base or DEFAULT_BASE, signal)
     return Endpoint(
-        url=whole_url(own) if own else url_of_signal(base or DEFAULT_BASE, signal),
+        url=whole_url(own) if own else common,
+        protocol=protocol,
+        pem=_pem(environ, signal) if protocol == "grpc" else (None, None, None),
         headers=headers_from_text(_of(environ, signal, "HEADERS")),
         timeout_s=_timeout_s(_of(environ, signal, "TIMEOUT")),
         tls=_tls(environ, signal),
@@ -86,6 +95,14 @@ def _timeout_s(text: str) -> float:
     return milliseconds / 1000
 
 
+def _protocol(text: str) -> Protocol:
+    if text == "grpc":
+        return "grpc"
+    if text not in ("", "http/protobuf", "http/json"):  # who takes JSON there takes protobuf, which every receiver must
+        raise ConfigError(f"OTEL_EXPORTER_OTLP_PROTOCOL is {text!r}: expected http/protobuf or grpc")
+    return "http/protobuf"
+
+
 def _compress(text: str) -> bool:
     if text not in ("", "gzip", "none"):
         raise ConfigError(f"OTEL_EXPORTER_OTLP_COMPRESSION is {text!r}: expected gzip or none")
@@ -104,6 +121,16 @@ def _tls(environ: Mapping[str, str], signal: Signal) -> ssl.SSLContext | None:
     except (OSError, ssl.SSLError) as error:
         raise ConfigError(f"the TLS files of OTEL_EXPORTER_OTLP_*CERTIFICATE cannot be used: {error}") from error
     return context
+
+
+def _pem(environ: Mapping[str, str], signal: Signal) -> tuple[bytes | None, bytes | None, bytes | None]:
+    """The files of TLS as gRPC takes them; None for what is not named."""
+    names = (_of(environ, signal, what) for what in ("CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE"))
+    try:
+        authority, key, certificate = (Path(name).read_bytes() if name else None for name in names)
+    except OSError as error:
+        raise ConfigError(f"the TLS files of OTEL_EXPORTER_OTLP_*CERTIFICATE cannot be used: {error}") from error
+    return authority, key, certificate
 
 
 def _without_secrets(url: str) -> str:

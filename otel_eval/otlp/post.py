@@ -1,4 +1,4 @@
-"""One OTLP request over HTTP, by the rules for clients.
+"""One OTLP request over HTTP, or over gRPC where that is asked for, by the rules for clients.
 
 **Source**: the OTLP specification 1.11, "OTLP/HTTP": only 429, 502, 503 and 504 and a lost connection are tried again, after what
 `Retry-After` says or else after exponentially growing pauses; a partial success is a success that is never sent again; redirects are not
@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from google.protobuf.message import DecodeError
@@ -76,7 +77,11 @@ def post_otlp(
     pause = FIRST_PAUSE_S
     while True:
         try:
-            return _result(signal, *_once(to, request, max(deadline - clock.now(), 0.001), clock))
+            left_s = max(deadline - clock.now(), 0.001)
+            if to.protocol == "grpc":
+                answer = import_module("otel_eval.otlp.post_grpc").answer_of_grpc(to, signal, body, headers or {}, left_s)
+                return _result(signal, "application/x-protobuf", answer)
+            return _result(signal, *_once(to, request, left_s, clock))
         except SinkError as error:
             wait = error.retry_after_s if error.retry_after_s is not None else pause * (0.5 + clock.jitter() / 2)
             if once or not error.retryable or clock.now() + wait >= deadline:

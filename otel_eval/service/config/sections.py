@@ -224,12 +224,14 @@ class ScoringConfig(Section):
 
 
 class OtlpSinkConfig(Section):
-    """An OTLP/HTTP receiver. What is unset is taken from OTEL_EXPORTER_OTLP_*."""
+    """An OTLP receiver. What is unset is taken from OTEL_EXPORTER_OTLP_*."""
 
     enabled: bool | None = None
     """Unset: on where an endpoint is named, here or by OTEL_EXPORTER_OTLP_ENDPOINT."""
     endpoint: str | None = None
     """http://HOST:4318, or the whole address of the signal."""
+    protocol: Literal["http/protobuf", "grpc"] | None = None
+    """How it is spoken to."""
     headers: Secret | None = None
     """Headers, `key=value,key=value`."""
     headers_file: str | None = None

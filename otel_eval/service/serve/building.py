@@ -19,7 +19,7 @@ from otel_eval.judges.chain import Books, judge_chain
 from otel_eval.judges.ledger import Amount
 from otel_eval.judges.settings import JudgeSettings, Limits, Price
 from otel_eval.metrics.base import MetricCard
-from otel_eval.otlp.endpoint import Endpoint, Signal, endpoint_from_env, headers_from_text, url_of_signal
+from otel_eval.otlp.endpoint import Endpoint, Signal, endpoint_from_env, headers_from_text, url_of_signal, whole_url
 from otel_eval.registry import JUDGES, load_plugin
 from otel_eval.sampling import Rules
 from otel_eval.service.config import Config, JudgeConfig, MetricConfig
@@ -218,10 +218,12 @@ def is_on(sink: OtlpSinkConfig, signal: Signal, environ: Mapping[str, str]) -> b
 
 def endpoint_of(sink: OtlpSinkConfig, signal: Signal, config: Config, environ: Mapping[str, str]) -> Endpoint:
     """Where an OTLP sink sends: the configuration over the standard variables."""
+    if sink.protocol is not None:
+        environ = {**environ, f"OTEL_EXPORTER_OTLP_{signal.upper()}_PROTOCOL": sink.protocol}
     endpoint = endpoint_from_env(environ, signal)
     if sink.endpoint is not None:
-        own = sink.endpoint.rstrip("/").endswith(f"/v1/{signal}")
-        endpoint = replace(endpoint, url=sink.endpoint if own else url_of_signal(sink.endpoint, signal))
+        is_whole = endpoint.protocol == "grpc" or sink.endpoint.rstrip("/").endswith(f"/v1/{signal}")
+        endpoint = replace(endpoint, url=whole_url(sink.endpoint) if is_whole else url_of_signal(sink.endpoint, signal))
     headers = secret_text(sink.headers, sink.headers_file, f"sinks.*.headers_file of {signal}")
     if headers:
         endpoint = replace(endpoint, headers=headers_from_text(headers))
@@ -242,7 +244,8 @@ def is_wide(endpoint: str) -> bool:
 def _refuse_circle(endpoint: Endpoint, config: Config) -> None:
     """Results that are sent to ourselves never arrive anywhere."""
     target = urlsplit(endpoint.url)
-    host, _, port = config.receive.http.endpoint.rpartition(":")
+    own = config.receive.grpc if endpoint.protocol == "grpc" else config.receive.http
+    host, _, port = own.endpoint.rpartition(":")
     same_host = target.hostname in LOCAL and (host in LOCAL or host in ("0.0.0.0", "[::]", ""))
-    if config.receive.http.enabled and same_host and str(target.port or 80) == port:
+    if own.enabled and same_host and str(target.port or 80) == port:
         raise ConfigError(f"a sink sends to {target.hostname}:{port}, which is this process's own receiver: name the backend's endpoint")
