@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 import grpc
 from google.protobuf.message import DecodeError
-from google.rpc.error_details_pb2 import RetryInfo
-from google.rpc.status_pb2 import Status
+from google.rpc.error_details_pb2 import RetryInfo  # type: ignore[import-untyped]  # it comes without types
+from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]  # the same
 
 from otel_eval.errors import SinkError
 from otel_eval.otlp.endpoint import Endpoint, Signal

@@ -9,8 +9,8 @@ import grpc
 import pytest
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.duration_pb2 import Duration
-from google.rpc.error_details_pb2 import RetryInfo
-from google.rpc.status_pb2 import Status
+from google.rpc.error_details_pb2 import RetryInfo  # type: ignore[import-untyped]  # it comes without types
+from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]  # the same
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
 
 from otel_eval.errors import ConfigError, SinkError
@@ -30,7 +30,7 @@ def receiver(answer: Any) -> Iterator[tuple[Endpoint, list[tuple[bytes, dict[str
         return reply
 
     server = grpc.server(ThreadPoolExecutor(2))
-    handler = grpc.unary_unary_rpc_method_handler(export)
+    handler: Any = grpc.unary_unary_rpc_method_handler(export)
     name = "opentelemetry.proto.collector.logs.v1.LogsService"
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, {"Export": handler}),))
     port = server.add_insecure_port("127.0.0.1:0")
