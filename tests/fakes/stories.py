@@ -9,9 +9,6 @@ from hypothesis import strategies as st
 from otel_eval.model import LogRecord, Span
 from tests.fakes.spans import DETAILS, Object, agent, call, chat, log, result, says, span, system, to_json, tool, user
 
-WINDOWS = False
-"""Trimmed histories are not made up while they can be taken for edited ones."""
-
 TWICE: tuple[Literal["no", "inside", "beside", "orphan"], ...] = ("no", "no", "inside", "beside", "orphan")
 WORDS = ("Hi", "Again!", "Book it.", "예약해 주세요", '{"a": 1}', "Line one\nline two", "No")
 
@@ -201,6 +198,7 @@ def stories(draw: st.DrawFn) -> Story:
     history = draw(st.booleans())
     ids = draw(st.booleans()) or not history
     in_input = draw(st.booleans()) or history
+    in_logs, retried = draw(st.booleans()), draw(st.booleans())
     agents, system_prompt = draw(st.booleans()), draw(st.booleans())
     style = Style(
         one_trace=draw(st.booleans()),
@@ -209,14 +207,14 @@ def stories(draw: st.DrawFn) -> Story:
         ids=ids,
         tool_spans=draw(st.booleans()) or not in_input,
         results_in_input=in_input,
-        in_logs=draw(st.booleans()),
+        in_logs=in_logs,
         system=system_prompt,
         twice=draw(st.sampled_from(TWICE)),
         reversed_results=ids and draw(st.booleans()),
-        retried=history and draw(st.booleans()),
-        titled=agents and system_prompt and history and draw(st.booleans()),
+        retried=retried and history,
+        titled=agents and system_prompt and draw(st.booleans()),
         delegated=draw(st.booleans()),
-        window=draw(st.sampled_from([None, None, 1, 2])) if WINDOWS and history else None,
+        window=draw(st.sampled_from([None, None, 1, 2])) if history else None,
     )
     count = draw(st.integers(1, 4))
     turns = []
