@@ -25,7 +25,7 @@ _EXPORTED = (
     ("work", "SELECT kind, key, revision, queue, since_s, probability, selected_by, claimed FROM work ORDER BY since_s, kind, key"),
     (
         "trace",
-        "SELECT lower(hex(trace)) AS trace_id, first_s, last_s, spans, logs, revision, service FROM traces ORDER BY first_s, trace",
+        "SELECT lower(hex(trace_id)) AS trace_id, first_s, last_s, spans, logs, revision, service FROM traces ORDER BY first_s, id",
     ),
 )
 _JSON_COLUMNS = frozenset({"facts", "data"})

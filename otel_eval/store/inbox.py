@@ -3,11 +3,13 @@
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, TypeVar
 
 from otel_eval.store.access import Access
 from otel_eval.store.room import Room
 from otel_eval.store.rows import Arrival, Body, NewRequest
+
+T = TypeVar("T")
 
 _STEP_S = 1e-6
 """Two requests never arrive at one moment: "later than what was seen" is then sure."""
@@ -15,11 +17,12 @@ _IDS_AT_ONCE = 400
 
 _INSERT_BODY = "INSERT INTO bodies (id, received_s, signal, encoding, data) VALUES (?, ?, ?, ?, ?)"
 _INSERT_LINK = "INSERT OR IGNORE INTO body_traces (trace, body) VALUES (?, ?)"
+_JOIN = "INSERT OR IGNORE INTO conversation_traces (conversation, trace, rank) VALUES (?, ?, ?)"
 _UPSERT_TRACE = """
-INSERT INTO traces (trace, first_s, last_s, due_s, root_ended, end_marked, is_session, is_genai, has_error, spans, logs, own_spans,
+INSERT INTO traces (trace_id, first_s, last_s, due_s, root_ended, end_marked, is_session, is_genai, has_error, spans, logs, own_spans,
                     start_ns, end_ns, service, trace_state)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (trace) DO UPDATE SET
+ON CONFLICT (trace_id) DO UPDATE SET
     last_s = CASE WHEN excluded.spans + excluded.logs = 0 THEN last_s ELSE max(last_s, excluded.last_s) END,
     due_s = CASE WHEN excluded.spans + excluded.logs = 0 OR excluded.due_s IS NULL THEN due_s
                  ELSE min(ifnull(due_s, excluded.due_s), excluded.due_s) END,
@@ -32,8 +35,8 @@ ON CONFLICT (trace) DO UPDATE SET
     service = ifnull(service, excluded.service), trace_state = ifnull(trace_state, excluded.trace_state)
 """
 _UPSERT_CONVERSATION = """
-INSERT INTO conversations (id, first_s, last_s, due_s, end_marked) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (id) DO UPDATE SET
+INSERT INTO conversations (name, first_s, last_s, due_s, end_marked) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET
     last_s = max(last_s, excluded.last_s), end_marked = end_marked | excluded.end_marked,
     due_s = CASE WHEN excluded.due_s IS NULL THEN due_s ELSE min(ifnull(due_s, excluded.due_s), excluded.due_s) END
 """
@@ -61,8 +64,8 @@ class Inbox:
         """Every request that touches one of these traces, once, in order of arrival; one at a time is in memory."""
         ids: set[int] = set()
         for part in _parts([bytes.fromhex(t) for t in trace_ids]):
-            marks = ",".join("?" * len(part))
-            ids.update(row[0] for row in self._access.rows(f"SELECT body FROM body_traces WHERE trace IN ({marks})", part))
+            sql = f"SELECT l.body FROM traces t JOIN body_traces l ON l.trace = t.id WHERE t.trace_id IN ({_marks(part)})"
+            ids.update(row[0] for row in self._access.rows(sql, part))
         for body_id in sorted(ids):
             row = self._access.row("SELECT received_s, signal, encoding, data FROM bodies WHERE id = ?", (body_id,))
             if row is not None:
@@ -86,61 +89,78 @@ class Inbox:
                         links.append((trace, self._next_id))
             self._next_id += request.body is not None
         db.executemany(_INSERT_BODY, bodies)
-        db.executemany(_INSERT_LINK, links)
         db.executemany(_UPSERT_TRACE, traces)
-        join_conversations(db, talks)
+        numbers = numbers_of(db, "traces", "trace_id", [trace for trace, _, _ in talks])
+        db.executemany(_INSERT_LINK, [(numbers[trace], body) for trace, body in links])
+        join_conversations(db, [(numbers[trace], arrival, now_s) for trace, arrival, now_s in talks])
         return [None] * len(requests)
 
 
-def join_conversations(db: sqlite3.Connection, talks: Sequence[tuple[bytes, Arrival, float]]) -> None:
+def join_conversations(db: sqlite3.Connection, talks: Sequence[tuple[int, Arrival, float]]) -> None:
     """Tell the conversations of traces that something came; ids in a better spelling take the place of those known so far."""
     known = known_conversations(db, [trace for trace, _, _ in talks])
-    links: list[tuple[str, bytes, int]] = []
+    links: list[tuple[str, int, int]] = []
     told: list[tuple[Any, ...]] = []
     for trace, arrival, now_s in talks:
-        rank, ids = known.get(trace, (None, set[str]()))
+        rank, names = known.get(trace, (None, set[str]()))
         if arrival.conversations and (rank is None or arrival.id_rank <= rank):
             if rank is not None and arrival.id_rank < rank:
                 _tell(db, links, told)
-                unlink(db, trace, ids)
-                ids = set()
-            links += [(c, trace, arrival.id_rank) for c in arrival.conversations]
-            ids = ids | set(arrival.conversations)
-            known[trace] = (arrival.id_rank, ids)
+                unlink(db, trace, names)
+                names = set()
+            links += [(name, trace, arrival.id_rank) for name in arrival.conversations]
+            names = names | set(arrival.conversations)
+            known[trace] = (arrival.id_rank, names)
         due_s = arrival.conversation_due_s if arrival.conversation_due_s is not None else arrival.due_s
-        told += [(c, now_s, now_s, due_s, arrival.end_marked) for c in sorted(ids)]
+        told += [(name, now_s, now_s, due_s, arrival.end_marked) for name in sorted(names)]
     _tell(db, links, told)
 
 
-def _tell(db: sqlite3.Connection, links: list[tuple[str, bytes, int]], told: list[tuple[Any, ...]]) -> None:
-    db.executemany("INSERT OR IGNORE INTO conversation_traces VALUES (?, ?, ?)", links)
+def _tell(db: sqlite3.Connection, links: list[tuple[str, int, int]], told: list[tuple[Any, ...]]) -> None:
     db.executemany(_UPSERT_CONVERSATION, told)
+    numbers = numbers_of(db, "conversations", "name", [name for name, _, _ in links])
+    db.executemany(_JOIN, [(numbers[name], trace, rank) for name, trace, rank in links])
     links.clear()
     told.clear()
 
 
-def known_conversations(db: sqlite3.Connection, traces: list[bytes]) -> dict[bytes, tuple[int, set[str]]]:
+def link(db: sqlite3.Connection, trace: int, arrival: Arrival, now_s: float) -> None:
+    """Hang a trace on the conversations of an arrival."""
+    told = [(name, now_s, now_s, arrival.due_s, arrival.end_marked) for name in arrival.conversations]
+    _tell(db, [(name, trace, arrival.id_rank) for name in arrival.conversations], told)
+
+
+def numbers_of(db: sqlite3.Connection, table: str, column: str, keys: Iterable[Any]) -> dict[Any, int]:
+    """The numbers of rows by their keys."""
+    numbers: dict[Any, int] = {}
+    for part in _parts(list(dict.fromkeys(keys))):
+        numbers.update(db.execute(f"SELECT {column}, id FROM {table} WHERE {column} IN ({_marks(part)})", part).fetchall())
+    return numbers
+
+
+def known_conversations(db: sqlite3.Connection, traces: Iterable[int]) -> dict[int, tuple[int, set[str]]]:
     """The conversations of traces that have some, with the rank of their spelling."""
-    known: dict[bytes, tuple[int, set[str]]] = {}
+    known: dict[int, tuple[int, set[str]]] = {}
     for part in _parts(list(dict.fromkeys(traces))):
-        marks = ",".join("?" * len(part))
-        for trace, conversation, rank in db.execute(
-            f"SELECT trace, conversation, rank FROM conversation_traces WHERE trace IN ({marks})", part
-        ):
-            best, ids = known.get(trace, (rank, set()))
-            known[trace] = (min(best, rank), ids | {conversation})
+        sql = (
+            "SELECT l.trace, c.name, l.rank FROM conversation_traces l JOIN conversations c ON c.id = l.conversation "
+            f"WHERE l.trace IN ({_marks(part)})"
+        )
+        for trace, name, rank in db.execute(sql, part):
+            best, names = known.get(trace, (rank, set()))
+            known[trace] = (min(best, rank), names | {name})
     return known
 
 
-def unlink(db: sqlite3.Connection, trace: bytes, conversations: Iterable[str]) -> None:
+def unlink(db: sqlite3.Connection, trace: int, names: Iterable[str]) -> None:
     """Take a trace out of conversations. One that nothing is left of and that never was scored is forgotten."""
-    for conversation in conversations:
-        db.execute("DELETE FROM conversation_traces WHERE conversation = ? AND trace = ?", (conversation, trace))
+    for number in numbers_of(db, "conversations", "name", names).values():
+        db.execute("DELETE FROM conversation_traces WHERE conversation = ? AND trace = ?", (number, trace))
         db.execute(
             "DELETE FROM conversations WHERE id = ? AND scored_s IS NULL "
-            "AND NOT EXISTS (SELECT 1 FROM conversation_traces WHERE conversation = id) "
-            "AND NOT EXISTS (SELECT 1 FROM work WHERE kind = 'conversation' AND key = id)",
-            (conversation,),
+            "AND NOT EXISTS (SELECT 1 FROM conversation_traces l WHERE l.conversation = conversations.id) "
+            "AND NOT EXISTS (SELECT 1 FROM work WHERE kind = 'conversation' AND key = conversations.name)",
+            (number,),
         )
 
 
@@ -149,6 +169,10 @@ def _trace_values(trace: bytes, a: Arrival, now_s: float) -> tuple[Any, ...]:
     return (trace, now_s, now_s, a.due_s, *seen, a.spans, a.logs, a.own_spans, a.start_ns, a.end_ns, a.service, a.trace_state)
 
 
-def _parts(ids: list[bytes]) -> Iterator[list[bytes]]:
-    for start in range(0, len(ids), _IDS_AT_ONCE):
-        yield ids[start : start + _IDS_AT_ONCE]
+def _parts(keys: list[T]) -> Iterator[list[T]]:
+    for start in range(0, len(keys), _IDS_AT_ONCE):
+        yield keys[start : start + _IDS_AT_ONCE]
+
+
+def _marks(keys: Sequence[Any]) -> str:
+    return ",".join("?" * len(keys))

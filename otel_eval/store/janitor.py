@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from otel_eval.store.clock import SteadyClock
-from otel_eval.store.inbox import unlink
+from otel_eval.store.inbox import known_conversations, unlink
 from otel_eval.store.opening import note_moment
+from otel_eval.store.progress import place_of
 from otel_eval.store.room import Room
 from otel_eval.store.rows import Finished, Unit
 from otel_eval.store.transaction import Transaction
@@ -110,22 +111,22 @@ class Janitor:
 
 def release_due(db: sqlite3.Connection, now_s: float) -> int:
     """Delete the bodies of traces whose time has come; how many."""
-    rows = db.execute("SELECT trace FROM traces WHERE release_s <= ? ORDER BY release_s LIMIT ?", (now_s, _MOST_AT_ONCE)).fetchall()
+    rows = db.execute("SELECT id FROM traces WHERE release_s <= ? ORDER BY release_s LIMIT ?", (now_s, _MOST_AT_ONCE)).fetchall()
     return release(db, [trace for (trace,) in rows])
 
 
 def release_early(db: sqlite3.Connection) -> int:
     """Delete bodies that are only kept for late spans, those that would go first; how many."""
-    rows = db.execute("SELECT trace FROM traces WHERE release_s IS NOT NULL ORDER BY release_s LIMIT ?", (_TRACES_AT_ONCE,)).fetchall()
+    rows = db.execute("SELECT id FROM traces WHERE release_s IS NOT NULL ORDER BY release_s LIMIT ?", (_TRACES_AT_ONCE,)).fetchall()
     return release(db, [trace for (trace,) in rows])
 
 
-def release(db: sqlite3.Connection, traces: Sequence[bytes]) -> int:
+def release(db: sqlite3.Connection, traces: Sequence[int]) -> int:
     """Take traces off their bodies and delete those bodies that no other trace needs; how many."""
     bodies: set[int] = set()
     for trace in traces:
         bodies.update(body for (body,) in db.execute("DELETE FROM body_traces WHERE trace = ? RETURNING body", (trace,)).fetchall())
-    db.executemany("UPDATE traces SET release_s = NULL, released = 1 WHERE trace = ?", [(t,) for t in traces])
+    db.executemany("UPDATE traces SET release_s = NULL, released = 1 WHERE id = ?", [(t,) for t in traces])
     free = [(b,) for b in sorted(bodies) if db.execute("SELECT 1 FROM body_traces WHERE body = ?", (b,)).fetchone() is None]
     db.executemany("DELETE FROM bodies WHERE id = ?", free)
     return len(free)
@@ -137,17 +138,17 @@ def old_units(db: sqlite3.Connection, before_s: float) -> list[Unit]:
         "SELECT kind, key FROM work WHERE since_s < ? AND claimed = 0 AND queue IN ('estimate', 'triage') ORDER BY since_s LIMIT ?",
         (before_s, _MOST_AT_ONCE),
     ).fetchall()
-    rows += db.execute("SELECT 'trace', lower(hex(trace)) FROM traces WHERE due_s < ? LIMIT ?", (before_s, _MOST_AT_ONCE)).fetchall()
-    rows += db.execute("SELECT 'conversation', id FROM conversations WHERE due_s < ? LIMIT ?", (before_s, _MOST_AT_ONCE)).fetchall()
+    rows += db.execute("SELECT 'trace', lower(hex(trace_id)) FROM traces WHERE due_s < ? LIMIT ?", (before_s, _MOST_AT_ONCE)).fetchall()
+    rows += db.execute("SELECT 'conversation', name FROM conversations WHERE due_s < ? LIMIT ?", (before_s, _MOST_AT_ONCE)).fetchall()
     return [Unit(kind=kind, key=key) for kind, key in rows]
 
 
-def traces_of_oldest_bodies(db: sqlite3.Connection, before_s: float) -> list[bytes]:
+def traces_of_oldest_bodies(db: sqlite3.Connection, before_s: float) -> list[int]:
     """The traces of the oldest bodies, as far as they came before a moment and no judge is at work on them."""
     rows = db.execute(
         "SELECT DISTINCT l.trace FROM (SELECT id FROM bodies WHERE received_s < ? ORDER BY id LIMIT ?) b "
-        "JOIN body_traces l ON l.body = b.id "
-        "WHERE NOT EXISTS (SELECT 1 FROM work w WHERE w.claimed <> 0 AND w.kind = 'trace' AND w.key = lower(hex(l.trace)))",
+        "JOIN body_traces l ON l.body = b.id JOIN traces t ON t.id = l.trace "
+        "WHERE NOT EXISTS (SELECT 1 FROM work w WHERE w.claimed <> 0 AND w.kind = 'trace' AND w.key = lower(hex(t.trace_id)))",
         (before_s, _TRACES_AT_ONCE),
     )
     return [trace for (trace,) in rows.fetchall()]
@@ -156,25 +157,27 @@ def traces_of_oldest_bodies(db: sqlite3.Connection, before_s: float) -> list[byt
 def expire(db: sqlite3.Connection, unit: Unit, reason: str, detail: str, now_s: float) -> int:
     """Give a unit up: it is out of the queue, not due, and its outcome says why, unless an earlier revision has one. 1 where it says so."""
     db.execute("DELETE FROM work WHERE kind = ? AND key = ?", (unit.kind, unit.key))
-    table, column, key = ("traces", "trace", bytes.fromhex(unit.key)) if unit.kind == "trace" else ("conversations", "id", unit.key)
+    table, column, key = place_of(unit)
     row = db.execute(f"SELECT revision, last_s FROM {table} WHERE {column} = ?", (key,)).fetchone()
     revision, seen_s = row if row is not None else (0, now_s)
     db.execute(f"UPDATE {table} SET due_s = NULL, scored_s = last_s WHERE {column} = ?", (key,))
     if unit.kind == "trace":
-        db.execute("UPDATE traces SET release_s = ? WHERE trace = ?", (now_s, key))
+        db.execute("UPDATE traces SET release_s = ? WHERE trace_id = ?", (now_s, key))
     if revision:
         return 0
     done = Finished(unit=unit, revision=0, seen_s=seen_s, outcome=EXPIRED, reason=reason, detail=detail)
     return int(set_outcome(db, done, now_s))
 
 
-def give_up_bodies(db: sqlite3.Connection, trace: bytes, reason: str, detail: str, now_s: float) -> int:
+def give_up_bodies(db: sqlite3.Connection, trace: int, reason: str, detail: str, now_s: float) -> int:
     """Let a trace's bodies go; what of it and of its conversations is not scored is expired. How many units that are."""
-    row = db.execute("SELECT scored_s IS NULL OR last_s > scored_s FROM traces WHERE trace = ?", (trace,)).fetchone()
-    units = [Unit(kind="trace", key=trace.hex())] if row is not None and row[0] else []
-    unscored = "SELECT conversation FROM conversation_traces JOIN conversations ON id = conversation WHERE trace = ? AND scored_s IS NULL"
-    units += [Unit(kind="conversation", key=c) for (c,) in db.execute(unscored, (trace,)).fetchall()]
-    db.execute("UPDATE traces SET release_s = ?, due_s = NULL WHERE trace = ?", (now_s, trace))
+    row = db.execute("SELECT trace_id, scored_s IS NULL OR last_s > scored_s FROM traces WHERE id = ?", (trace,)).fetchone()
+    units = [Unit(kind="trace", key=row[0].hex())] if row is not None and row[1] else []
+    unscored = (
+        "SELECT c.name FROM conversation_traces l JOIN conversations c ON c.id = l.conversation WHERE l.trace = ? AND c.scored_s IS NULL"
+    )
+    units += [Unit(kind="conversation", key=name) for (name,) in db.execute(unscored, (trace,)).fetchall()]
+    db.execute("UPDATE traces SET release_s = ?, due_s = NULL WHERE id = ?", (now_s, trace))
     return sum(expire(db, unit, reason, detail, now_s) for unit in units)
 
 
@@ -196,18 +199,26 @@ def purge(db: sqlite3.Connection, before_s: float) -> None:
         if kind == "trace":
             _forget_trace(db, bytes.fromhex(key))
         else:
-            db.execute("DELETE FROM conversations WHERE id = ? AND due_s IS NULL", (key,))
+            _forget_conversation(db, key)
     db.execute(
         "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE dead = 1 AND created_s < ? ORDER BY id LIMIT ?)",
         (before_s, _MOST_AT_ONCE),
     )
 
 
-def _forget_trace(db: sqlite3.Connection, trace: bytes) -> None:
-    gone = db.execute(
-        "DELETE FROM traces WHERE trace = ? AND due_s IS NULL AND NOT EXISTS (SELECT 1 FROM body_traces l WHERE l.trace = traces.trace)",
-        (trace,),
-    ).rowcount
-    if gone:
-        ids = [c for (c,) in db.execute("SELECT conversation FROM conversation_traces WHERE trace = ?", (trace,)).fetchall()]
-        unlink(db, trace, ids)
+def _forget_conversation(db: sqlite3.Connection, name: str) -> None:
+    """Forget a conversation that is not due, and what hangs on its number: another may get it."""
+    row = db.execute("DELETE FROM conversations WHERE name = ? AND due_s IS NULL RETURNING id", (name,)).fetchone()
+    if row is not None:
+        db.execute("DELETE FROM conversation_traces WHERE conversation = ?", row)
+
+
+def _forget_trace(db: sqlite3.Connection, trace_id: bytes) -> None:
+    """Forget a trace that is not due and has no bodies, and those of its conversations that nothing is left of."""
+    row = db.execute(
+        "DELETE FROM traces WHERE trace_id = ? AND due_s IS NULL AND NOT EXISTS (SELECT 1 FROM body_traces l WHERE l.trace = traces.id) "
+        "RETURNING id",
+        (trace_id,),
+    ).fetchone()
+    if row is not None:
+        unlink(db, row[0], known_conversations(db, [row[0]]).get(row[0], (0, set()))[1])

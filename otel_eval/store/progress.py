@@ -12,16 +12,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from otel_eval.store.access import Access
-from otel_eval.store.inbox import unlink
-from otel_eval.store.rows import ConversationRow, TraceRow, Unit
+from otel_eval.store.inbox import known_conversations, link, unlink
+from otel_eval.store.rows import Arrival, ConversationRow, TraceRow, Unit
 
 _TRACE = (
-    "t.trace, t.first_s, t.last_s, t.due_s, t.scored_s, t.revision, t.release_s, t.released, t.root_ended, t.end_marked, t.is_session, "
-    "t.is_genai, t.has_error, t.spans, t.logs, t.own_spans, t.start_ns, t.end_ns, t.service, t.trace_state"
+    "t.id, t.trace_id, t.first_s, t.last_s, t.due_s, t.scored_s, t.revision, t.release_s, t.released, t.root_ended, t.end_marked, "
+    "t.is_session, t.is_genai, t.has_error, t.spans, t.logs, t.own_spans, t.start_ns, t.end_ns, t.service, t.trace_state"
 )
-_CONVERSATION = "c.id, c.first_s, c.last_s, c.due_s, c.scored_s, c.revision, c.end_marked"
-_IDLE_TRACE = "NOT EXISTS (SELECT 1 FROM work w WHERE w.kind = 'trace' AND w.key = lower(hex(t.trace)))"
-_IDLE_CONVERSATION = "NOT EXISTS (SELECT 1 FROM work w WHERE w.kind = 'conversation' AND w.key = c.id)"
+_CONVERSATION = "c.id, c.name, c.first_s, c.last_s, c.due_s, c.scored_s, c.revision, c.end_marked"
+_READ = -1
+"""Rank of an id that was read from the content: better than any spelling."""
+_IDLE_TRACE = "NOT EXISTS (SELECT 1 FROM work w WHERE w.kind = 'trace' AND w.key = lower(hex(t.trace_id)))"
+_IDLE_CONVERSATION = "NOT EXISTS (SELECT 1 FROM work w WHERE w.kind = 'conversation' AND w.key = c.name)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,29 +85,19 @@ class Progress:
         """What a trace turned out to belong to once it was read: ids that stand where only conversion finds them."""
 
         def run(db: sqlite3.Connection) -> None:
-            trace = bytes.fromhex(trace_id)
-            row = db.execute("SELECT last_s, end_marked FROM traces WHERE trace = ?", (trace,)).fetchone()
+            row = db.execute("SELECT id, last_s, end_marked FROM traces WHERE trace_id = ?", (bytes.fromhex(trace_id),)).fetchone()
             if row is None:
                 return
-            known = {c for (c,) in db.execute("SELECT conversation FROM conversation_traces WHERE trace = ?", (trace,))}
+            trace, last_s, end_marked = row
+            _, known = known_conversations(db, [trace]).get(trace, (0, set()))
             unlink(db, trace, known - set(conversations))
-            for conversation in dict.fromkeys(conversations):
-                if conversation not in known:
-                    _link(db, trace, conversation, row, due_s)
+            arrival = Arrival(
+                trace_id=trace_id, conversations=tuple(set(conversations) - known), id_rank=_READ, end_marked=bool(end_marked), due_s=due_s
+            )
+            if arrival.conversations:
+                link(db, trace, arrival, last_s)
 
         return self._access.write(run)
-
-
-def _link(db: sqlite3.Connection, trace: bytes, conversation: str, row: tuple[float, int], due_s: float | None) -> None:
-    """Hang a trace on a conversation, by an id that no better spelling replaces."""
-    last_s, end_marked = row
-    db.execute("INSERT OR REPLACE INTO conversation_traces VALUES (?, ?, -1)", (conversation, trace))
-    db.execute(
-        "INSERT INTO conversations (id, first_s, last_s, due_s, end_marked) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
-        "last_s = max(last_s, excluded.last_s), end_marked = end_marked | excluded.end_marked, "
-        "due_s = CASE WHEN excluded.due_s IS NULL THEN due_s ELSE min(ifnull(due_s, excluded.due_s), excluded.due_s) END",
-        (conversation, last_s, last_s, due_s, end_marked),
-    )
 
 
 def set_due(db: sqlite3.Connection, look: Look) -> None:
@@ -122,28 +114,33 @@ def set_due(db: sqlite3.Connection, look: Look) -> None:
 def set_release(db: sqlite3.Connection, trace_ids: Iterable[str], release_s: float, seen_s: float) -> None:
     """From when on the bodies of traces may go; not where something came that nobody has seen."""
     db.executemany(
-        "UPDATE traces SET release_s = ? WHERE trace = ? AND last_s <= ?", [(release_s, bytes.fromhex(t), seen_s) for t in trace_ids]
+        "UPDATE traces SET release_s = ? WHERE trace_id = ? AND last_s <= ?", [(release_s, bytes.fromhex(t), seen_s) for t in trace_ids]
     )
 
 
 def place_of(unit: Unit) -> tuple[str, str, bytes | str]:
     """Table, column of the key, and the key of a unit."""
-    return ("traces", "trace", bytes.fromhex(unit.key)) if unit.kind == "trace" else ("conversations", "id", unit.key)
+    return ("traces", "trace_id", bytes.fromhex(unit.key)) if unit.kind == "trace" else ("conversations", "name", unit.key)
 
 
 def trace_of(db: sqlite3.Connection, trace_id: str) -> TraceRow | None:
-    rows = db.execute(f"SELECT {_TRACE} FROM traces t WHERE t.trace = ?", (bytes.fromhex(trace_id),)).fetchall()
+    rows = db.execute(f"SELECT {_TRACE} FROM traces t WHERE t.trace_id = ?", (bytes.fromhex(trace_id),)).fetchall()
     return next(iter(_with_conversations(db, rows)), None)
 
 
 def conversation_of(db: sqlite3.Connection, conversation_id: str) -> ConversationRow | None:
-    row = db.execute(f"SELECT {_CONVERSATION} FROM conversations c WHERE c.id = ?", (conversation_id,)).fetchone()
+    row = db.execute(f"SELECT {_CONVERSATION} FROM conversations c WHERE c.name = ?", (conversation_id,)).fetchone()
     return _conversation(db, row) if row is not None else None
 
 
 def _with_conversations(db: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> list[TraceRow]:
-    ids = "SELECT conversation FROM conversation_traces WHERE trace = ? ORDER BY rank, conversation"
-    return [_trace(row, tuple(c for (c,) in db.execute(ids, (row[0],)))) for row in rows]
+    return [_trace(row[1:], conversations_of(db, row[0])) for row in rows]
+
+
+def conversations_of(db: sqlite3.Connection, trace: int) -> tuple[str, ...]:
+    """The ids of a trace's conversations, those in the best spelling first."""
+    sql = "SELECT c.name FROM conversation_traces l JOIN conversations c ON c.id = l.conversation WHERE l.trace = ? ORDER BY l.rank, c.name"
+    return tuple(name for (name,) in db.execute(sql, (trace,)))
 
 
 def _trace(row: tuple[Any, ...], conversations: tuple[str, ...]) -> TraceRow:
@@ -174,18 +171,18 @@ def _trace(row: tuple[Any, ...], conversations: tuple[str, ...]) -> TraceRow:
 
 def _conversation(db: sqlite3.Connection, row: tuple[Any, ...]) -> ConversationRow:
     traces = db.execute(
-        "SELECT t.trace, t.scored_s IS NULL OR t.last_s > t.scored_s FROM conversation_traces l JOIN traces t ON t.trace = l.trace "
-        "WHERE l.conversation = ? ORDER BY t.first_s, t.trace",
+        "SELECT t.trace_id, t.scored_s IS NULL OR t.last_s > t.scored_s FROM conversation_traces l JOIN traces t ON t.id = l.trace "
+        "WHERE l.conversation = ? ORDER BY t.first_s, t.trace_id",
         (row[0],),
     ).fetchall()
     return ConversationRow(
-        id=row[0],
-        first_s=row[1],
-        last_s=row[2],
-        due_s=row[3],
-        scored_s=row[4],
-        revision=row[5],
-        end_marked=bool(row[6]),
+        id=row[1],
+        first_s=row[2],
+        last_s=row[3],
+        due_s=row[4],
+        scored_s=row[5],
+        revision=row[6],
+        end_marked=bool(row[7]),
         traces=tuple(t.hex() for t, _ in traces),
         waiting_traces=sum(w for _, w in traces),
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 from otel_eval.store.access import Access
 from otel_eval.store.outbox import deliveries_of
-from otel_eval.store.progress import conversation_of, trace_of
+from otel_eval.store.progress import conversation_of, conversations_of, trace_of
 from otel_eval.store.rows import OutcomeCount, OutcomeRow, StoredResult, Unit, UnitRecord
 from otel_eval.store.work import work_from_row
 
@@ -59,10 +59,8 @@ def _units_of(db: sqlite3.Connection, any_id: str) -> list[Unit]:
     units = []
     if _TRACE_ID.fullmatch(any_id):
         units.append(Unit(kind="trace", key=any_id.lower()))
-        links = db.execute(
-            "SELECT conversation FROM conversation_traces WHERE trace = ? ORDER BY rank, conversation", (bytes.fromhex(any_id),)
-        )
-        units += [Unit(kind="conversation", key=c) for (c,) in links]
+        row = db.execute("SELECT id FROM traces WHERE trace_id = ?", (bytes.fromhex(any_id),)).fetchone()
+        units += [Unit(kind="conversation", key=name) for name in (conversations_of(db, row[0]) if row is not None else ())]
     units.append(Unit(kind="conversation", key=any_id))
     row = db.execute("SELECT kind, key FROM results WHERE id = ?", (any_id,)).fetchone()
     return [*units, Unit(kind=row[0], key=row[1])] if row is not None else units
@@ -96,7 +94,7 @@ def _record(db: sqlite3.Connection, unit: Unit) -> UnitRecord | None:
 
 
 def _bodies(db: sqlite3.Connection, traces: tuple[str, ...]) -> int:
-    sql = "SELECT body FROM body_traces WHERE trace = ?"
+    sql = "SELECT l.body FROM traces t JOIN body_traces l ON l.trace = t.id WHERE t.trace_id = ?"
     return len({body for t in traces for (body,) in db.execute(sql, (bytes.fromhex(t),))})
 
 

@@ -136,8 +136,10 @@ def set_outcome(db: sqlite3.Connection, done: Finished, now_s: float) -> bool:
     if before is not None and before[0] >= done.revision:
         return False
     db.execute(
-        "INSERT OR REPLACE INTO outcomes (kind, key, revision, at_s, outcome, reason, detail, probability, selected_by, facts) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO outcomes (kind, key, revision, at_s, outcome, reason, detail, probability, selected_by, facts) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, key) DO UPDATE SET revision = excluded.revision, at_s = excluded.at_s, "
+        "outcome = excluded.outcome, reason = excluded.reason, detail = excluded.detail, probability = excluded.probability, "
+        "selected_by = excluded.selected_by, facts = excluded.facts",
         (
             unit.kind,
             unit.key,

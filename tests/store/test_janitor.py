@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from otel_eval.store import Outgoing, Store, Work
+from otel_eval.store import Look, Outgoing, Store, Work
 from tests.fakes.stores import Time, arrival, bodies, finished, open_store, put, request, talk, tend, trace_id, unit
 
 DAY_S = 86_400.0
@@ -113,6 +113,21 @@ def test_what_is_old_is_forgotten(store: Store, time: Time) -> None:
     assert store.records.find("c") == []
     assert (store.info().traces, store.info().conversations) == (0, 0)
     assert sum(c.units for c in store.records.outcome_counts()) == 2
+
+
+def test_a_forgotten_conversation_leaves_nothing_to_the_next(store: Store, time: Time) -> None:
+    """A conversation that comes after another was forgotten has its own traces alone, and the forgotten one's trace knows it no more."""
+    put(store, arrival(1, conversations=("old",), due_s=store.now_s() + 20 * DAY_S))
+    store.queues.finish(finished(talk("old"), store)).result()
+    store.progress.look_again([Look(unit=talk("old"), seen_s=store.now_s(), due_s=None)]).result()
+    time.pass_s(11 * DAY_S)
+    tend(store)
+    assert store.progress.conversation("old") is None
+    put(store, arrival(2, conversations=("new",)))
+    conversation, trace = store.progress.conversation("new"), store.progress.trace(trace_id(1))
+    assert conversation is not None
+    assert conversation.traces == (trace_id(2),)
+    assert trace is None or trace.conversations == ()
 
 
 def test_deleting_is_done_for_many_at_once(store: Store, time: Time) -> None:
