@@ -62,6 +62,7 @@ class Settings:
     sampling_probability: float | None = 1.0
     selected_by: str = "all"
     upstream_probability: float | None = None
+    missing_traces: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +107,7 @@ async def score_conversation(
         sampling_probability=settings.sampling_probability,
         selected_by=settings.selected_by,
         upstream_probability=settings.upstream_probability,
+        missing_traces=settings.missing_traces,
         time_ns=time.time_ns(),
     )
 

@@ -108,7 +108,9 @@ BROAD_EXCEPTS: Mapping[str, str] = {
     "scoring.py": "the call of a metric",
     "testing.py": "the calls whose exceptions are looked for",
     "store/writer.py": "the loop of the one thread that writes",
+    "service/serve/lifecycle.py": "the loop that looks at what is due",
     "service/serve/looking.py": "the reading of one unit",
+    "service/serve/sending.py": "the call of a sink",
     "service/serve/working.py": "the scoring of one unit",
 }
 

@@ -36,6 +36,10 @@ class Reader:
         self._speakers: dict[Any, tuple[tuple[Dialect, ...], tuple[str, ...], tuple[str, ...]]] = {}
         self._memo = Memo()
 
+    def forget(self) -> None:
+        """Let go of the texts decoded last: what is read next has nothing to do with what was read before."""
+        self._memo = Memo()
+
     def step(self, span: Span, logs: tuple[LogRecord, ...] = ()) -> Step:
         """The step of a span and the log records that carry its ids."""
         evidence = Evidence(span, logs, self._memo)

@@ -133,6 +133,8 @@ class Report:
     sampling_probability: float | None = 1.0
     """Our own inclusion probability; None where it is unknown."""
     selected_by: str = "all"
+    missing_traces: int = 0
+    """Earlier traces of the conversation whose requests were no longer kept: it may have begun before what was judged."""
     upstream_probability: float | None = None
     """The probability with which its traces were kept before us, as their tracestate says it; None where it says nothing."""
     time_ns: int = 0

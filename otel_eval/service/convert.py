@@ -143,16 +143,18 @@ def conversations_from_batches(
     report: ConversionReport | None = None,
     watch: Watch = unwatched,
     on_step: Callable[[Span, Step], None] | None = None,
+    reader: Reader | None = None,
 ) -> Conversion:
     """The conversations of decoded batches. The same for any order and batching of the same items.
 
-    `on_step` is told each span with the step it was understood as.
+    `on_step` is told each span with the step it was understood as. `reader` is one of these dialects that was used before: who converts
+    again and again saves making it.
     """
     report = report if report is not None else ConversionReport()
     gathered = Gathered()
     for batch in batches:
         gathered.add(batch)
-    reader = Reader(dialects)
+    reader = reader if reader is not None else Reader(dialects)
     steps: list[Step] = []
     for span, logs in watch(gathered.items(), "understanding spans"):
         step = reader.step(span, logs)

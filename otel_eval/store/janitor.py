@@ -6,7 +6,7 @@ Deleting costs as much as inserting, so it is done for fifty traces at once, or 
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from otel_eval.store.clock import SteadyClock
 from otel_eval.store.inbox import known_conversations, unlink
@@ -166,7 +166,21 @@ def expire(db: sqlite3.Connection, unit: Unit, reason: str, detail: str, now_s: 
     if revision:
         return 0
     done = Finished(unit=unit, revision=0, seen_s=seen_s, outcome=EXPIRED, reason=reason, detail=detail)
-    return int(set_outcome(db, done, now_s))
+    expired = int(set_outcome(db, done, now_s))
+    return expired + sum(int(set_outcome(db, replace(done, unit=part), now_s)) for part in _parts_without_outcome(db, unit))
+
+
+def _parts_without_outcome(db: sqlite3.Connection, unit: Unit) -> list[Unit]:
+    """The traces of a conversation that waited for it and have no outcome of their own."""
+    if unit.kind != "conversation":
+        return []
+    rows = db.execute(
+        "SELECT lower(hex(t.trace_id)) FROM conversations c JOIN conversation_traces l ON l.conversation = c.id "
+        "JOIN traces t ON t.id = l.trace WHERE c.name = ? AND t.scored_s IS NOT NULL "
+        "AND NOT EXISTS (SELECT 1 FROM outcomes o WHERE o.kind = 'trace' AND o.key = lower(hex(t.trace_id)))",
+        (unit.key,),
+    )
+    return [Unit(kind="trace", key=key) for (key,) in rows.fetchall()]
 
 
 def give_up_bodies(db: sqlite3.Connection, trace: int, reason: str, detail: str, now_s: float) -> int:

@@ -76,6 +76,9 @@ def head_lines(status: Mapping[str, Any], before: Mapping[str, Any]) -> Iterator
     yield f"queues: {queues or 'empty'}"
     judge = status["judge"]
     yield f"judge: {judge['model'] or judge['kind']}{', not asked: ' + judge['not_asked_since'] if judge['not_asked_since'] else ''}"
+    spent = status["spent"]
+    tokens = f"{spent['input_tokens']:,.0f} tokens in, {spent['output_tokens']:,.0f} out"
+    yield f"spent: {spent['calls']:.0f} calls, {tokens}, {spent['cost_usd']:.4f} USD"
     for name, sink in status["sinks"].items():
         waiting = status["outbox"].get(name, {"waiting": 0, "oldest_s": None})
         trouble = f"; {sink['trouble']}" if sink["trouble"] else ""

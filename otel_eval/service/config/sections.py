@@ -90,8 +90,9 @@ class CompletionConfig(Section):
     """After which a conversation that never falls silent is scored all the same."""
     max_revisions: Count = 3
     """How often late content may bring a new score; 1: never again."""
-    late_window: Duration = 600.0
-    """How long requests are kept after scoring, so that late spans can be read together with them."""
+    late_window: Duration = 3600.0
+    """How long requests are kept after scoring, so that late spans and turns are read together with them; shorter where the store is full.
+    A conversation that goes on later is scored from there on, and its results say how many traces are missing."""
     fragments: Literal["skip", "score"] = "skip"
     """What to do with traces whose root never came: `skip` gives them the outcome `fragment`; `score` takes them as they are (choose it
     where agents are called by services whose spans go elsewhere)."""

@@ -15,7 +15,7 @@ from otel_eval.model.sentences import UNIT_SENTENCES
 from otel_eval.service.serve.reading import Read
 from otel_eval.store import TraceRow
 
-_MOST_NAMES = 8
+_MOST_NAMES, _LONGEST_NAME = 8, 100
 _HIDDEN = frozenset({GapReason.CONTENT_NOT_CAPTURED, GapReason.REDACTED, GapReason.CONTENT_EXTERNAL})
 
 
@@ -63,7 +63,7 @@ def settled(outcome: UnitOutcome, reason: str = "", detail: str = "") -> Settled
 
 def _what_was_met(read: Read) -> str:
     report = read.report
-    names = ", ".join(name for name, _ in report.unknown_names.most_common(_MOST_NAMES))
+    names = ", ".join(name[:_LONGEST_NAME] for name, _ in report.unknown_names.most_common(_MOST_NAMES))
     dialects = ", ".join(f"{name} {count}" for name, count in report.dialects.most_common(_MOST_NAMES))
     met = f"{report.spans} spans; dialects: {dialects or 'none'}"
     return f"{met}; attributes that nobody reads: {names}" if names else met
@@ -87,9 +87,10 @@ def facts_of(read: Read | None, conversation: Conversation | None, **further: An
     facts: dict[str, Any] = {}
     if read is not None:
         report = read.report
+        names = {name[:_LONGEST_NAME]: count for name, count in report.unknown_names.most_common(_MOST_NAMES)}
         facts |= {"spans": report.spans, "kinds": {str(k): n for k, n in report.kinds.items()}, "dialects": dict(report.dialects)}
-        if report.unknown_names:
-            facts["unknown_names"] = dict(report.unknown_names.most_common(_MOST_NAMES))
+        if names:
+            facts["unknown_names"] = names
     if conversation is not None:
         facts |= _facts_of_conversation(conversation)
     return facts | {name: value for name, value in further.items() if value is not None}

@@ -18,6 +18,7 @@ from otel_eval.service.serve.desk import Desk
 from otel_eval.service.serve.looking import Looker
 from otel_eval.service.serve.plan import Plan
 from otel_eval.service.serve.rating import Rater
+from otel_eval.service.serve.reading import TraceReader
 from otel_eval.service.serve.sending import Sender
 from otel_eval.service.serve.weighing import Weigher
 from otel_eval.service.serve.working import Worker
@@ -67,6 +68,10 @@ class Parts:
         await _ended([looking, scoring], within_s)
         self.sending_over.set()
         await _ended(sending, within_s / 4)
+        await self.close()
+
+    async def close(self) -> None:
+        """Let go of judge, thread and store."""
         await self.judge.close()
         self.executor.shutdown(wait=True, cancel_futures=True)
         await asyncio.to_thread(self.store.close)
@@ -77,7 +82,8 @@ def parts_of(store: Store, plan: Plan, judge: JudgeChoice, sinks: dict[str, Outb
     executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="otel-eval read")
     desk = Desk()
     senders = tuple(Sender(name=name, store=store, sink=sink) for name, sink in sinks.items())
-    rater = Rater(store=store, plan=plan, judge=judge.judge, sinks=sinks, desk=desk, executor=executor)
+    reader = TraceReader(store)
+    rater = Rater(store=store, plan=plan, judge=judge.judge, sinks=sinks, desk=desk, reader=reader, executor=executor)
     working = Worker(rater=rater)
     loop = asyncio.get_running_loop()
 
@@ -89,7 +95,15 @@ def parts_of(store: Store, plan: Plan, judge: JudgeChoice, sinks: dict[str, Outb
         loop.call_soon_threadsafe(working.wake.set)
 
     rater.on_letters = wake_senders
-    weigher = Weigher(store=store, plan=plan, triage=Triage(plan.rules.triage_share), executor=executor, desk=desk, on_work=wake_worker)
+    weigher = Weigher(
+        store=store,
+        plan=plan,
+        triage=Triage(plan.rules.triage_share),
+        reader=reader,
+        executor=executor,
+        desk=desk,
+        on_work=wake_worker,
+    )
     looker = Looker(weigher=weigher, chains=Chains(store.verdicts()))
     return Parts(store=store, looker=looker, worker=working, senders=senders, judge=judge, executor=executor)
 
@@ -102,6 +116,10 @@ async def look_always(looker: Looker, stopping: asyncio.Event) -> None:
             wait_s = 0.0 if found else _until_due_s(looker)
         except OtelEvalError as fault:  # the store's: nothing was done, and it is done again
             _log.warning("looking at what is due failed: %s", fault)
+            wait_s = _AFTER_FAULT_S
+        except Exception as fault:  # after the start nothing ends the process
+            looker.weigher.counts.faults[type(fault).__name__] += 1
+            _log.error("looking at what is due failed", exc_info=fault)
             wait_s = _AFTER_FAULT_S
         if wait_s:
             await _wait(stopping, wait_s)

@@ -14,7 +14,7 @@ from otel_eval.service.serve.chains import Chains
 from otel_eval.service.serve.judgement import Settled, facts_of, is_fragment, of_row, settled
 from otel_eval.service.serve.plan import Plan, is_left_out
 from otel_eval.service.serve.reading import Read
-from otel_eval.service.serve.weighing import Row, Weigher, service_of, so_far
+from otel_eval.service.serve.weighing import ENOUGH, Row, Weigher, service_of, so_far
 from otel_eval.store import ConversationRow, Store, TraceRow
 
 AT_ONCE = 50
@@ -40,6 +40,7 @@ class Looker:
 
     async def round(self) -> int:
         """Look at what is due; how many units that were."""
+        self.weigher.forget()
         now_s = self.store.now_s()
         traces = self.store.progress.due_traces(now_s, limit=AT_ONCE)
         for row in traces:
@@ -142,7 +143,7 @@ class Looker:
             return
         traces = [t for t in map(self.store.progress.trace, row.traces) if t is not None]
         if self._is_told(row) or not traces:
-            weigher.leave(row, traces)
+            weigher.leave_with_traces(row, traces, ENOUGH)
         else:
             await self._close(row, traces)
 

@@ -38,7 +38,7 @@ class Plan:
     limits: CompletionLimits = field(default_factory=CompletionLimits)
     references: References = NO_REFERENCES
     topics: tuple[str, ...] = ()
-    late_window_s: float = 600.0
+    late_window_s: float = 3600.0
     score_fragments: bool = False
 
     @property

@@ -15,8 +15,8 @@ from otel_eval.scoring import Part, Settings, score_conversation
 from otel_eval.service.serve.desk import Desk
 from otel_eval.service.serve.judgement import Settled, facts_of, of_read, settled
 from otel_eval.service.serve.plan import Group, Plan
-from otel_eval.service.serve.reading import Read, read_traces
-from otel_eval.service.serve.weighing import finish_with_traces, poke, so_far
+from otel_eval.service.serve.reading import Read, TraceReader
+from otel_eval.service.serve.weighing import finish_with_traces, is_over, poke, so_far
 from otel_eval.sinks.base import OutboxSink
 from otel_eval.sinks.jsonl import object_from_result
 from otel_eval.store import Finished, Outgoing, ResultRow, Store, TraceRow, Work
@@ -47,6 +47,7 @@ class Rater:
     judge: Judge | None
     sinks: Mapping[str, OutboxSink]
     desk: Desk
+    reader: TraceReader
     executor: Executor
     deadline_s: float = 120.0
     record_tokens: int = 24_000
@@ -64,9 +65,9 @@ class Rater:
         verdict = of_read(read, conversation)
         if conversation is None or verdict is not None:
             return Rated(verdict=verdict or settled(UnitOutcome.NOT_UNDERSTOOD), facts=told, traces=traces)
-        facts = told | facts_of(read, conversation)
+        facts = told | facts_of(read, conversation, missing_traces=self._missing(traces) or None)
         reports = tuple([await self._report(work, conversation, group, facts) for group in _groups(facts)])
-        detail = _counted(reports)
+        detail = _detail(reports, facts)
         return Rated(
             verdict=Settled(outcome=UnitOutcome.SCORED, detail=detail),
             reports=reports,
@@ -113,6 +114,7 @@ class Rater:
             sampling_probability=group.probability,
             selected_by=group.selected_by,
             upstream_probability=facts.get("upstream_probability"),
+            missing_traces=facts.get("missing_traces", 0),
         )
         part = _part(work, conversation, is_turn=bool(facts.get("is_part")))
         return await score_conversation(conversation, reference, runs, self.judge, settings, revision=work.revision, part=part)
@@ -135,9 +137,13 @@ class Rater:
             return ()
         return so_far(self.store, own) if facts.get("is_part") else (own,)
 
+    def _missing(self, traces: Iterable[TraceRow]) -> int:
+        """Traces that are part of the conversation and can no longer be read."""
+        return sum(t.released and not is_over(self.store.records.outcome(t.unit)) for t in traces)
+
     async def _read(self, traces: Sequence[TraceRow]) -> Read:
         ids = [t.trace_id for t in traces]
-        return await asyncio.get_running_loop().run_in_executor(self.executor, read_traces, self.store, ids)
+        return await asyncio.get_running_loop().run_in_executor(self.executor, self.reader.read, ids)
 
 
 def _conversation_of(work: Work, read: Read) -> Conversation | None:
@@ -188,6 +194,12 @@ def use_of(reports: Iterable[Report]) -> dict[str, Any]:
         "models": sorted({use.model for use in uses if use.model}),
         "kinds": sorted({use.kind for use in uses}),
     }
+
+
+def _detail(reports: Sequence[Report], facts: Mapping[str, Any]) -> str:
+    missing = facts.get("missing_traces", 0)
+    said = f"; {missing} earlier traces were no longer kept (`completion.late_window`)" if missing else ""
+    return _counted(reports) + said
 
 
 def _counted(reports: Sequence[Report]) -> str:

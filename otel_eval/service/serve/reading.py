@@ -1,8 +1,14 @@
-"""Kept requests back to conversations: only the traces asked for, whatever else the requests hold. Takes time: belongs in a thread."""
+"""Kept requests back to conversations: only the traces asked for, whatever else the requests hold. Takes time: belongs in a thread.
 
-from collections.abc import Iterable, Iterator, Sequence
+A request of a collector holds spans of hundreds of traces, which are read one after the other: such a request is decoded once, and what it
+holds of each trace is kept for a while, within a limit of bytes.
+"""
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from otel_eval.dialects import BUILTIN, Reader
 from otel_eval.dialects.shapes.text import text_or_none
 from otel_eval.model import Batch, Conversation, LogRecord, Span, Step
 from otel_eval.otlp.receive.envelope import session_trace_id
@@ -11,6 +17,11 @@ from otel_eval.otlp.receive.keys import SESSION_IDS
 from otel_eval.service.convert import ConversionReport, conversations_from_batches
 from otel_eval.service.serve.chains import CHAINED
 from otel_eval.store import Body, Store
+
+KEPT_BYTES = 4 * 1024 * 1024
+"""Of requests as they are stored; decoded they take some ten times as much."""
+LEAST_TRACES = 4
+"""A request of fewer is not kept decoded: it is hardly read again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,14 +48,65 @@ class Read:
         return tuple(dict.fromkeys(c.id for c in self.conversations if c.id is not None and trace_id in c.trace_ids))
 
 
-def read_traces(store: Store, trace_ids: Sequence[str]) -> Read:
-    """The conversations of these traces, from what the store keeps of them."""
-    wanted = frozenset(trace_ids)
-    report, links = ConversionReport(), _Links()
-    batches = _batches(store.bodies_of_traces(trace_ids), wanted)
-    found = conversations_from_batches(batches, report=report, on_step=links.see).conversations
-    main = [c for c in found if c.sub_agent_of is None]
-    return Read(conversations=tuple(main or found), report=report, goes_on_from=links.open())
+class TraceReader:
+    """Reads traces from a store. For one thread at a time."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._reader = Reader(BUILTIN)
+        self._kept: OrderedDict[int, tuple[int, Mapping[str, Batch]]] = OrderedDict()
+        self._kept_bytes = 0
+
+    def read(self, trace_ids: Sequence[str]) -> Read:
+        """The conversations of these traces."""
+        self._reader.forget()
+        report, links = ConversionReport(), _Links()
+        batches = self._batches(self._store.bodies_of_traces(trace_ids), frozenset(trace_ids))
+        found = conversations_from_batches(batches, report=report, on_step=links.see, reader=self._reader).conversations
+        main = [c for c in found if c.sub_agent_of is None]
+        return Read(conversations=tuple(main or found), report=report, goes_on_from=links.open())
+
+    def _batches(self, bodies: Iterable[Body], wanted: frozenset[str]) -> Iterator[Batch]:
+        for body in bodies:
+            parts = self._parts(body)
+            yield from (parts[trace] for trace in wanted if trace in parts)
+
+    def _parts(self, body: Body) -> Mapping[str, Batch]:
+        """What a request holds of each trace."""
+        known = self._kept.get(body.id)
+        if known is not None:
+            self._kept.move_to_end(body.id)
+            return known[1]
+        parts = _by_trace(batch_from_kept(body.signal, body.encoding, body.data))
+        size = len(body.data)
+        if len(parts) >= LEAST_TRACES and size <= KEPT_BYTES:
+            self._kept[body.id] = size, parts
+            self._kept_bytes += size
+            while self._kept_bytes > KEPT_BYTES:
+                _, (gone, _) = self._kept.popitem(last=False)
+                self._kept_bytes -= gone
+        return parts
+
+
+def _by_trace(batch: Batch) -> dict[str, Batch]:
+    """A batch cut by trace, in its order; what belongs to none is left out."""
+    spans: dict[str, list[Span]] = defaultdict(list)
+    logs: dict[str, list[LogRecord]] = defaultdict(list)
+    for span in batch.spans:
+        spans[span.trace_id].append(span)
+    for record in batch.logs:
+        trace = _trace_of(record)
+        if trace is not None:
+            logs[trace].append(record)
+    return {t: Batch(spans=tuple(spans.get(t, ())), logs=tuple(logs.get(t, ()))) for t in dict.fromkeys([*spans, *logs])}
+
+
+def _trace_of(record: LogRecord) -> str | None:
+    """The trace that a log record was counted under: its own, else the one that stands for its session."""
+    if record.trace_id is not None:
+        return record.trace_id
+    session = next((s for key in SESSION_IDS if (s := text_or_none(record.attributes.get(key)))), None)
+    return session_trace_id(session) if session is not None else None
 
 
 @dataclass(slots=True)
@@ -65,20 +127,3 @@ class _Links:
 
     def open(self) -> tuple[str, ...]:
         return tuple(name for name in self.earlier if name not in self.answers)
-
-
-def _batches(bodies: Iterable[Body], wanted: frozenset[str]) -> Iterator[Batch]:
-    for body in bodies:
-        batch = batch_from_kept(body.signal, body.encoding, body.data)
-        yield Batch(
-            spans=tuple(s for s in batch.spans if s.trace_id in wanted),
-            logs=tuple(r for r in batch.logs if _trace_of(r) in wanted),
-        )
-
-
-def _trace_of(record: LogRecord) -> str | None:
-    """The trace that a log record was counted under: its own, else the one that stands for its session."""
-    if record.trace_id is not None:
-        return record.trace_id
-    session = next((s for key in SESSION_IDS if (s := text_or_none(record.attributes.get(key)))), None)
-    return session_trace_id(session) if session is not None else None

@@ -226,6 +226,8 @@ def receive_settings(config: Config) -> ReceiveSettings:
         ca = Path(r.tls.client_ca_file) if r.tls.client_ca_file else None
         tls = Tls(certificate=Path(r.tls.certificate_file), key=Path(r.tls.key_file), client_ca=ca)
         tls.context()
+    if not r.http.enabled and not r.grpc.enabled:
+        raise ConfigError("receive.http.enabled and receive.grpc.enabled are both false: nothing would ever come in")
     return ReceiveSettings(
         http=bind_from_text(r.http.endpoint) if r.http.enabled else None,
         grpc=bind_from_text(r.grpc.endpoint) if r.grpc.enabled else None,
@@ -255,8 +257,8 @@ async def run(path: Path | None, inline: str | None, *, ready: Callable[[Scorer]
     scorer = build(replace(loaded, config=with_inline(loaded.config, inline)))
     try:
         await scorer.start()
-    except BaseException:
-        await scorer.parts.stop(within_s=1.0)
+    except (OtelEvalError, asyncio.CancelledError):
+        await scorer.parts.close()
         raise
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -6,6 +6,7 @@ good is sent alone once more, so that one bad letter takes no other with it, and
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,6 +37,8 @@ class Sender:
     sent: int = 0
     retried: int = 0
     dead: int = 0
+    faults: "Counter[str]" = field(default_factory=Counter)
+    """Errors of the sink that it should not raise, by class."""
     trouble: str = ""
     """Why the far side did not take the last letters; empty when it did."""
     first_pause_s: float = FIRST_PAUSE_S
@@ -83,6 +86,9 @@ class Sender:
         except asyncio.CancelledError:
             self.store.outbox.give_back(letters)
             raise
+        except Exception as fault:  # a sink's own: it is counted, and tried again like any other trouble
+            self.faults[type(fault).__name__] += 1
+            await self._refused(letters, SinkError(f"the sink raised {type(fault).__name__}", retryable=True))
         else:
             self.trouble, self._refusals = "", 0
             self.sent += len(letters)

@@ -12,6 +12,7 @@ from otel_eval.model import Failed, Report, Score
 from otel_eval.otlp.receive.intake import IntakeCounts
 from otel_eval.service.serve.looking import Looker
 from otel_eval.service.serve.plan import Plan
+from otel_eval.service.serve.rating import use_of
 from otel_eval.service.serve.sending import Sender
 from otel_eval.service.serve.working import Worker
 from otel_eval.store import Store, Work
@@ -45,6 +46,8 @@ class State:
     stopping: bool = False
     recent: "deque[dict[str, Any]]" = field(default_factory=lambda: deque(maxlen=MOST_RECENT))
     """The latest scored conversations: ids and numbers, newest first."""
+    spent: dict[str, float] = field(default_factory=lambda: {"calls": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0})
+    """What judging took since the start, as far as it is known."""
     began: float = field(default_factory=time.monotonic)
 
     def refused(self, name: str) -> None:
@@ -87,6 +90,7 @@ class State:
             "outbox": {name: _depth(d.waiting, d.oldest_s, now_s) for name, d in info.outbox.items()},
             "dead_letters": info.dead_letters,
             "judge": self.judge_state(),
+            "spent": dict(self.spent),
             "sinks": {s.name: {"sent": s.sent, "retried": s.retried, "dead": s.dead, "trouble": s.trouble or None} for s in self.senders},
             "scored": dict(self.worker.counts.scored),
             "given_back": self.worker.counts.given_back,
@@ -116,6 +120,9 @@ class State:
         if not reports:
             return
         lag_s = max(0.0, self.store.now_s() - work.seen_s)
+        for name, value in use_of(reports).items():
+            if name in self.spent and value is not None:
+                self.spent[name] += value
         self.meter.record("otel_eval.lag", lag_s, {"otel_eval.unit": work.unit.kind, "otel_eval.selected_by": work.selected_by})
         for report in reports:
             self._remember(report)
@@ -168,6 +175,8 @@ class State:
         yield "look", self.looker.weigher.counts.faults
         yield "score", self.worker.counts.faults
         yield "store", self.store.counts.faults
+        for sender in self.senders:
+            yield f"sink {sender.name}", sender.faults
 
 
 def breaker_of(judge: Any) -> BreakerJudge | None:

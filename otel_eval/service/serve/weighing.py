@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from otel_eval.model import Conversation, UnitOutcome
@@ -17,13 +17,16 @@ from otel_eval.sampling import UNKNOWN, Upstream, upstream_from_tracestate
 from otel_eval.service.serve.desk import Desk
 from otel_eval.service.serve.judgement import Settled, content_hash, facts_of, of_read, settled
 from otel_eval.service.serve.plan import Plan, PlannedRun, Selected, select
-from otel_eval.service.serve.reading import Read, read_traces
-from otel_eval.store import ConversationRow, Finished, Look, Store, TraceRow, Unit, Work
+from otel_eval.service.serve.reading import Read, TraceReader
+from otel_eval.store import ConversationRow, Finished, Look, OutcomeRow, Store, TraceRow, Unit, Work
 from otel_eval.triage import Suspicion, Triage
 
 Row: TypeAlias = TraceRow | ConversationRow
 _OVER = frozenset({UnitOutcome.SAMPLED_OUT, UnitOutcome.NO_GENAI_CONTENT, UnitOutcome.EVALUATOR_OWN, UnitOutcome.FILTERED})
 """Outcomes that late spans do not change: the requests need not be kept."""
+
+NOTHING_NEW = Settled(outcome=UnitOutcome.SCORED, detail="it brought nothing new to what was scored")
+ENOUGH = settled(UnitOutcome.FILTERED, "max_revisions", "the conversation went on after `completion.max_revisions` revisions")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,6 +48,7 @@ class Weigher:
     store: Store
     plan: Plan
     triage: Triage
+    reader: TraceReader
     executor: Executor
     desk: Desk
     on_work: Callable[[], None] = lambda: None
@@ -57,6 +61,10 @@ class Weigher:
         for write in writes:
             await asyncio.wrap_future(write)
 
+    def forget(self) -> None:
+        """What a round that failed had still to wait for is nobody's any more."""
+        self._writes.clear()
+
     def write(self, write: "Future[Any]") -> None:
         """Something to wait for."""
         self._writes.append(write)
@@ -64,7 +72,7 @@ class Weigher:
     async def read(self, traces: Sequence[str]) -> Read:
         """What stands in these traces."""
         self.counts.reads += 1
-        return await asyncio.get_running_loop().run_in_executor(self.executor, read_traces, self.store, traces)
+        return await asyncio.get_running_loop().run_in_executor(self.executor, self.reader.read, traces)
 
     def look_again(self, row: Row, due_s: float | None) -> None:
         """When to look at a unit next."""
@@ -80,6 +88,12 @@ class Weigher:
         looks += [Look(unit=t.unit, seen_s=t.last_s, due_s=None, is_settled=True, release_at_s=release_s) for t in traces]
         self.write(self.store.progress.look_again(looks))
 
+    def leave_with_traces(self, row: ConversationRow, traces: Sequence[TraceRow], verdict: Settled) -> None:
+        """A conversation goes without another revision; its traces that have no outcome yet come to this one."""
+        for trace in without_outcome(self.store, traces):
+            self.write(self.store.queues.finish(outcome_of_part(row.unit, trace, verdict)))
+        self.leave(row, traces)
+
     def poke(self, conversations: Iterable[str]) -> None:
         """Look at conversations in this round: one of their traces is about to move on."""
         self.write(poke(self.store, conversations))
@@ -94,7 +108,10 @@ class Weigher:
             self.finish(row, verdict or settled(UnitOutcome.NOT_UNDERSTOOD), facts_of(read, conversation, service=service), traces)
             return
         if self._says_the_same(row.unit, conversation):
-            self.leave(row, () if is_part(row) else traces)
+            if isinstance(row, ConversationRow):
+                self.leave_with_traces(row, traces, NOTHING_NEW)
+            else:
+                self.leave(row, () if is_part(row) else traces)
             return
         suspicion = None if is_part(row) else self.triage.look(conversation, service)
         selected = self._selected(runs, conversation, service, _upstream(row), suspicion)
@@ -187,6 +204,11 @@ def so_far(store: Store, trace: TraceRow) -> tuple[TraceRow, ...]:
     return tuple(t for t in rows if t.trace_id == trace.trace_id or (t.start_ns or 0) <= (trace.start_ns or 0)) or (trace,)
 
 
+def is_over(outcome: OutcomeRow | None) -> bool:
+    """Whether nothing of a trace with this outcome belongs to a conversation."""
+    return outcome is not None and outcome.outcome in _OVER
+
+
 def is_part(row: Row) -> bool:
     """Whether a unit is a turn of a conversation that has an id and may go on."""
     return isinstance(row, TraceRow) and bool(row.conversations)
@@ -208,22 +230,29 @@ def poke(store: Store, conversations: Iterable[str]) -> "Future[None]":
 
 def finish_with_traces(store: Store, done: Finished, traces: Iterable[TraceRow]) -> "list[Future[Any]]":
     """Commit an outcome, and before it the same for each of the unit's traces that has none: a trace has what its conversation came to."""
-    writes: list[Future[Any]] = []
-    for trace in traces:
-        if trace.unit == done.unit or store.records.outcome(trace.unit) is not None:
-            continue
-        part = Finished(
-            unit=trace.unit,
-            revision=trace.revision + 1,
-            seen_s=trace.last_s,
-            outcome=done.outcome,
-            reason=done.reason,
-            detail=f"as a part of conversation {done.unit.key!r}: {done.detail}",
-            probability=done.probability,
-            selected_by=done.selected_by,
-        )
-        writes.append(store.queues.finish(part))
-    return [*writes, store.queues.finish(done)]
+    verdict = Settled(outcome=UnitOutcome(done.outcome), reason=done.reason, detail=done.detail)
+    parts = [
+        replace(outcome_of_part(done.unit, trace, verdict), probability=done.probability, selected_by=done.selected_by)
+        for trace in without_outcome(store, traces)
+        if trace.unit != done.unit
+    ]
+    return [store.queues.finish(each) for each in (*parts, done)]
+
+
+def without_outcome(store: Store, traces: Iterable[TraceRow]) -> list[TraceRow]:
+    return [trace for trace in traces if store.records.outcome(trace.unit) is None]
+
+
+def outcome_of_part(conversation: Unit, trace: TraceRow, verdict: Settled) -> Finished:
+    """A trace comes to what its conversation came to."""
+    return Finished(
+        unit=trace.unit,
+        revision=trace.revision + 1,
+        seen_s=trace.last_s,
+        outcome=verdict.outcome.value,
+        reason=verdict.reason,
+        detail=f"as a part of conversation {conversation.key!r}: {verdict.detail}",
+    )
 
 
 def _upstream(row: Row) -> Upstream:

@@ -123,6 +123,49 @@ def test_there_are_enough_revisions_once(bench: Callable[..., Bench]) -> None:
     run(told)
 
 
+def test_a_conversation_that_goes_on_much_later(bench: Callable[..., Bench]) -> None:
+    """Once the earlier requests are gone the new turns are scored, and the results say how many traces are missing."""
+
+    async def told() -> None:
+        b = bench(completion__late_window="30s")
+        await b.send(*turn(1, "Hi", "Hello", **ID))
+        await b.after(11)
+        await b.after(101)
+        await b.after(31)
+        b.store.settled().result()
+        b.store.settled().result()
+        await b.send(*turn(2, "Me again", "Hello again", **ID))
+        await b.after(11)
+        await b.after(101)
+        first, second = b.sink.reports
+        assert (first.missing_traces, second.missing_traces) == (0, 1)
+        outcome = b.outcome("conversation", "talk-1")
+        assert outcome is not None
+        assert outcome.revision == 2
+        assert "1 earlier traces were no longer kept" in outcome.detail
+
+    run(told)
+
+
+def test_turns_after_enough_revisions_have_an_outcome(bench: Callable[..., Bench]) -> None:
+    """A conversation that goes on after its last revision is not scored again, and its new traces say why."""
+
+    async def told() -> None:
+        b = bench(completion__max_revisions=1)
+        await b.send(*turn(1, "Hi", "Hello", **ID))
+        await b.after(11)
+        await b.after(101)
+        await b.send(*turn(2, "Me again", "Hello again", **ID))
+        await b.after(11)
+        await b.after(101)
+        found = b.outcome("trace", trace_id(2))
+        assert found is not None
+        assert (found.outcome, found.reason) == ("filtered", "max_revisions")
+        assert b.store.progress.next_due_s() is None
+
+    run(told)
+
+
 def test_late_spans_after_the_requests_are_gone(bench: Callable[..., Bench]) -> None:
     """Once the late window is over the requests are deleted: late spans would be scored as a part, so they are counted instead."""
 
