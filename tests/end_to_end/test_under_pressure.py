@@ -1,0 +1,108 @@
+"""A scorer in trouble or in a circle: it says so, recovers, and never judges itself."""
+
+import random
+import time
+from pathlib import Path
+
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+
+from tests.captures import capture
+from tests.fakes.bench import otlp_json
+from tests.fakes.judge_server import judge_server, reached
+from tests.fakes.otlp_receiver import OtlpReceiver
+from tests.fakes.serving import Server, copy_of, settled, until
+from tests.fakes.spans import agent, chat, says, trace_id, user
+
+
+def turn(number: int, words: str = "Hello") -> bytes:
+    """One turn in a trace of its own."""
+    call = chat(1, [user("Hi")], says(words), trace=number, parent=9, start=number * 100 + 1)
+    return otlp_json([call, agent(9, "clerk", trace=number, start=number * 100, end=number * 100 + 2)])
+
+
+def test_results_that_come_back_are_not_judged(tmp_path: Path) -> None:
+    """Our events and spans, sent to ourselves as a careless pipeline does, are taken, counted and left alone."""
+    with OtlpReceiver() as backend:
+        sinks = {f"sinks__otlp_{name}__endpoint": backend.url for name in ("events", "metrics", "spans")}
+        with Server(
+            tmp_path, sinks__otlp_spans__enabled=True, metrics=["turn_count"], sinks__otlp_metrics__interval="300ms", **sinks
+        ) as server:
+            assert server.post("traces", turn(1), json_body=True) == 200
+            until(lambda: {"/v1/logs", "/v1/traces", "/v1/metrics"} <= {path for path, _ in backend.bodies}, 20)
+            for path, body in list(backend.bodies):
+                assert server.post(path.removeprefix("/v1/"), body) == 200
+            until(lambda: server.outcomes("trace") == {"scored": 1, "evaluator_own": 1}, 20)
+            status = server.get("/status")[1]
+            assert status["received"]["own"] == {"logs": 1, "traces": 1}
+            assert status["scored"] == {"estimate": 1}
+
+
+def test_own_metrics_tell_what_happens(tmp_path: Path) -> None:
+    """Scores with exemplars, outcomes, what came in, queues and sinks arrive as metrics."""
+    with OtlpReceiver() as backend:
+        settings = {"sinks__otlp_metrics__endpoint": backend.url, "sinks__otlp_metrics__interval": "300ms", "metrics": ["turn_count"]}
+        with Server(tmp_path, **settings) as server:
+            server.post("traces", turn(1), json_body=True)
+            until(
+                lambda: (
+                    {"otel_eval.score", "otel_eval.units", "otel_eval.received", "otel_eval.queue.depth", "otel_eval.lag"}
+                    <= names_at(backend)
+                ),
+                20,
+            )
+
+
+def names_at(backend: OtlpReceiver) -> set[str]:
+    """Names of the metrics in the last request."""
+    bodies = [body for path, body in list(backend.bodies) if path == "/v1/metrics"]
+    if not bodies:
+        return set()
+    return {m.name for m in ExportMetricsServiceRequest.FromString(bodies[-1]).resource_metrics[0].scope_metrics[0].metrics}
+
+
+def test_a_full_store_refuses_for_now_and_recovers(tmp_path: Path) -> None:
+    """Above its high mark the store refuses, retryably, and says so at /readyz; what is in it is scored, then it takes requests again."""
+    words = random.Random(1).randbytes(100_000).hex()  # as large packed as anything can be
+    with Server(tmp_path, store__max_bytes="6MiB", metrics=["turn_count"], completion__trace_quiet="1s") as server:
+        number, refused = 0, 0
+        end = time.monotonic() + 60
+        while refused == 0:
+            number += 1
+            status = server.post("traces", turn(number, words + str(number)), json_body=True)
+            assert status in (200, 503)
+            refused += status == 503
+            assert time.monotonic() < end
+        assert server.get("/healthz")[0] == 200
+        assert server.get("/readyz") == (503, {"status": "not ready", "missing": ["the store is above its high mark: see store.max_bytes"]})
+        until(lambda: server.post("traces", turn(number, words), json_body=True) == 200, 30)
+        until(lambda: server.outcomes("trace").get("scored") == number, 30)
+        assert server.get("/readyz")[0] == 200
+
+
+def test_a_judge_that_is_down_does_not_turn_intake_off(tmp_path: Path) -> None:
+    """While the judge refuses, requests are taken, /readyz is ready, /status says why nothing is scored; when it answers, all is scored."""
+    state = {"down": True}
+    refusal = {"status": 503, "json": {"error": {"message": "down"}}}
+    with judge_server([lambda request: refusal if state["down"] else reached(request)]) as judge:
+        settings = {"judge__model": "m", "judge__base_url": judge.url, "metrics": ["agent_goal_accuracy"]}
+        with Server(tmp_path, sinks__jsonl__path=str(tmp_path / "r.jsonl"), **settings) as server:
+            assert server.post("traces", turn(1), json_body=True) == 200
+            until(lambda: server.get("/status")[1]["given_back"] > 0, 30)
+            assert server.get("/readyz")[0] == 200
+            assert server.post("traces", turn(2), json_body=True) == 200
+            (unit,) = server.get(f"/explain/{trace_id(1)}")[1]["units"]
+            assert (unit["outcome"], unit["reason"]) in [("pending", "queue_estimate"), ("pending", "scoring")]
+            state["down"] = False
+            until(lambda: server.outcomes("trace") == {"scored": 2}, 90)
+
+
+def test_one_request_of_many_traces(tmp_path: Path) -> None:
+    """A collector's request of hundreds of traces is decoded once, not once a trace: all of it is scored within seconds."""
+    source = capture("corpus/hand-semconv-structured")
+    bodies = [sent.body for number in range(1, 121) for sent in copy_of(source, number).requests if sent.signal == "traces"]
+    with Server(tmp_path, metrics=["turn_count"], sinks__jsonl__path=str(tmp_path / "r.jsonl")) as server:
+        began = time.monotonic()
+        assert server.post("traces", b"".join(bodies)) == 200
+        until(lambda: settled(server), 60)
+        assert server.outcomes("conversation") == {"scored": 240}
+        assert time.monotonic() - began < 45
