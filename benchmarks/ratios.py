@@ -18,7 +18,7 @@ from benchmarks.shapes import BY_SIZE, BY_WIRE, Shape
 
 MARGIN = 1.5
 SMALL_TRACES_MARGIN = 2.4
-"""Conversion of 10-span traces has not reached its goal (5 to 7.5 floors A, by the load of the machine): until it does, this holds the line."""
+"""Conversion of 10-span traces has not reached its goal (5 to 7.5 floors A, by the machine's load): until it does, this holds the line."""
 CONVERSION_GOAL = 4.0
 """Floors A that a whole conversion may cost. The smallest honest one costs 1.2 to 1.7."""
 JSON_GOAL = 2.0
