@@ -22,7 +22,7 @@ from otel_eval.service.judge_choice import JudgeChoice
 from otel_eval.service.serve.building import plan_from_config
 from otel_eval.service.serve.keeping import Keeper, keys_of_dialects
 from otel_eval.service.serve.lifecycle import parts_of
-from otel_eval.service.serve.running import set_scoring
+from otel_eval.service.serve.scorer import set_scoring
 from otel_eval.store import OutcomeRow, Unit, UnitRecord
 from otel_eval.testing import ScriptedJudge
 from tests.fakes.spans import to_json

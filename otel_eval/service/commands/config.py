@@ -12,6 +12,7 @@ from otel_eval.service.config.render import shown
 from otel_eval.service.config.values import text_from_bytes, text_from_seconds
 from otel_eval.service.serve.building import is_wide, judge_kind, judge_settings, plan_from_config, sinks_from_config
 from otel_eval.service.serve.plan import Plan, PlannedRun
+from otel_eval.service.serve.reception import hop_from_config, receive_settings
 
 
 def run(*, action: str, config: Path | None = None, **_: Any) -> int:
@@ -48,12 +49,13 @@ def check_lines(config: Config) -> Iterator[str]:
     yield _judge_line(config)
     names = list(sinks_from_config(config, os.environ))
     yield f"results go to: {', '.join(names) or 'nowhere'}"
-    if config.inline.endpoint:
+    if hop_from_config(config, os.environ) is not None:
         held = text_from_seconds(config.inline.hold)
         yield f"in line: everything is forwarded to {config.inline.endpoint}; selected spans held up to {held}"
 
 
 def _receive_lines(config: Config) -> Iterator[str]:
+    receive_settings(config)
     r = config.receive
     for name, part in (("OTLP/gRPC", r.grpc), ("OTLP/HTTP", r.http)):
         if not part.enabled:

@@ -279,6 +279,8 @@ class SinksConfig(Section):
     otlp_spans: OtlpSpansSinkConfig = OtlpSpansSinkConfig()
     jsonl: FileSinkConfig = FileSinkConfig()
     console: ConsoleSinkConfig = ConsoleSinkConfig()
+    others: dict[str, dict[str, Any]] = {}
+    """Sinks of installed packages by name, each with its settings."""
 
 
 class InlineConfig(Section):

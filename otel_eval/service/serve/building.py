@@ -13,14 +13,14 @@ from urllib.parse import urlsplit
 from uuid import UUID, uuid5
 
 from otel_eval.completion import CompletionLimits
-from otel_eval.errors import ConfigError
+from otel_eval.errors import ConfigError, PluginError
 from otel_eval.judges import BUILTIN, builtin_judge
 from otel_eval.judges.chain import Books, judge_chain
 from otel_eval.judges.ledger import Amount
 from otel_eval.judges.settings import JudgeSettings, Limits, Price
 from otel_eval.metrics.base import MetricCard
 from otel_eval.otlp.endpoint import Endpoint, Signal, endpoint_from_env, headers_from_text, url_of_signal, whole_url
-from otel_eval.registry import JUDGES, load_plugin
+from otel_eval.registry import JUDGES, SINKS, load_plugin
 from otel_eval.sampling import Rules
 from otel_eval.service.config import Config, JudgeConfig, MetricConfig
 from otel_eval.service.config.sections import OtlpSinkConfig
@@ -191,10 +191,22 @@ def sinks_from_config(config: Config, environ: Mapping[str, str] = os.environ) -
     sinks: dict[str, OutboxSink] = dict(_otlp_sinks(config, environ, here(environ, config)))
     if config.sinks.jsonl.path is not None:
         sinks["jsonl"] = FileSink(Path(config.sinks.jsonl.path))
+    sinks |= {name: _plugin_sink(name, settings, sinks) for name, settings in config.sinks.others.items()}
     console = config.sinks.console.enabled
     if console or (console is None and not sinks):
         sinks["console"] = ConsoleSink(sys.stdout, width=shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
     return sinks
+
+
+def _plugin_sink(name: str, settings: Mapping[str, Any], taken: Mapping[str, OutboxSink]) -> OutboxSink:
+    """A sink of another package: whatever it registered, called with its settings."""
+    if name in {*taken, "jsonl", "console", "inline"}:
+        raise ConfigError(f"sinks.others.{name}: that name is a built-in sink's: rename the plug-in")
+    made = load_plugin(SINKS, name)
+    sink = made(**settings) if callable(made) else made
+    if not isinstance(sink, OutboxSink):
+        raise PluginError(f"sink {name!r} has no `payload` and `send`: see otel_eval.sinks.base.OutboxSink")
+    return sink
 
 
 def _otlp_sinks(config: Config, environ: Mapping[str, str], us: Here) -> Iterator[tuple[str, OutboxSink]]:

@@ -54,7 +54,7 @@ class HeldSpans:
     """The sink that spans leave by when they were held; reports themselves never go there."""
 
     def __init__(self, hop: Hop) -> None:
-        self._hop = hop
+        self.hop = hop
         self.left_bytes = 0
 
     def payload(self, report: Report) -> bytes | None:
@@ -63,10 +63,10 @@ class HeldSpans:
     async def send(self, payloads: Sequence[bytes]) -> str:
         protobuf = [p for p in payloads if format_of(p) == "protobuf"]
         if protobuf:
-            await self._hop.forward("traces", b"".join(protobuf), Encoding(format="protobuf"))
+            await self.hop.forward("traces", b"".join(protobuf), Encoding(format="protobuf"))
         for payload in payloads:
             if format_of(payload) == "json":
-                await self._hop.forward("traces", payload, Encoding(format="json"))
+                await self.hop.forward("traces", payload, Encoding(format="json"))
         self.left_bytes += sum(map(len, payloads))
         return ""
 
@@ -81,7 +81,6 @@ class Inline:
     """The funnel in front of the funnel. `plan` may change while it runs."""
 
     inner: Receive
-    hop: Hop
     held: HeldSpans
     store: Store
     plan: Plan
@@ -115,7 +114,7 @@ class Inline:
     def close(self) -> None:
         """End the thread and the connections."""
         self._thread.shutdown(wait=False, cancel_futures=True)
-        self.hop.close()
+        self.held.hop.close()
 
     def _parts(self, signal: Signal, body: bytes, encoding: Encoding) -> tuple[bytes, dict[str, bytes]] | None:
         """(what passes, what is held by trace); None where all passes as it came."""
@@ -147,7 +146,7 @@ class Inline:
 
     async def _pass(self, signal: Signal, body: bytes, encoding: Encoding) -> None:
         try:
-            await self.hop.forward(signal, body, encoding)
+            await self.held.hop.forward(signal, body, encoding)
         except SinkError as error:
             self.meter.add("otel_eval.inline", 1, {"otel_eval.answer": "refused"})
             raise Overloaded(f"{error}: send again", retry_after_s=error.retry_after_s or 1.0) from error
