@@ -16,7 +16,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,7 +33,7 @@ _DIGITS = b"0123456789abcdefghijklmnopqrstuvwxyz"
 class Server:
     """The process. `settings` are keys of the configuration as `section__key`, on top of short times and free ports."""
 
-    def __init__(self, folder: Path, *, arguments: tuple[str, ...] = (), **settings: Any) -> None:
+    def __init__(self, folder: Path, *, arguments: Sequence[str] = (), **settings: Any) -> None:
         self.folder, self._arguments = folder, arguments
         times = {"completion__trace_quiet": "300ms", "completion__trace_max_age": "5s", "completion__conversation_idle": "600ms"}
         ports = {"receive__http__endpoint": "127.0.0.1:0", "receive__grpc__endpoint": "127.0.0.1:0"}
