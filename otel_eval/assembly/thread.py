@@ -8,6 +8,7 @@ state) and all new. **Source**: semconv traps T2, T3, T8, T19; research of real 
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from otel_eval.assembly.alike import enriched, joined, same_message, same_text, squeezed
 from otel_eval.model import GapReason, Message, Opaque, Step, StepKind, Text, ToolCall
@@ -102,17 +103,22 @@ class Thread:
         if both and not _other_ids(self.entries[-1].message, messages[0]):
             self.entries[-1].message = joined(self.entries[-1].message, messages[0])
             messages = messages[1:]
-        elif messages and self.entries and self._is_asked_again(messages[0], step):
-            messages = messages[1:]
+        else:
+            while messages and self.entries and self._is_asked_again(messages[0], step):
+                messages = messages[1:]
         self.entries.extend(Entry(message=m, time_ns=step.start_ns, trace_id=step.ref.trace_id) for m in messages)
         return len(self.entries)
 
     def _is_asked_again(self, message: Message, step: Step) -> bool:
-        """Whether the same run asks the same thing with no answer between: another recording of one call, or a retry."""
+        """Whether the same run asks the same thing, or tells the same result, with no answer between: another recording of one call, or a
+        retry."""
         last = self.entries[-1]
-        return (
-            message.role == "user" and last.trace_id == step.ref.trace_id and not last.from_output and same_message(last.message, message)
-        )
+        if last.trace_id != step.ref.trace_id or last.from_output:
+            return False
+        if message.role == "user":
+            return same_message(last.message, message)
+        told = takewhile(lambda e: e.message.role == "tool", reversed(self.entries))
+        return message.role == "tool" and any(_same_surely(e.message, message) for e in told)
 
     def _align(self, tail: list[Message], start: int, step: Step) -> int:
         entries = self.entries

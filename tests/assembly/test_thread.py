@@ -166,7 +166,6 @@ def test_a_retry_of_a_later_delta_is_no_second_result() -> None:
     assert talk(got)[2:] == ["user: Look.", "assistant: -> lookup(id=7)", "tool(c1): one", "assistant: One."]
 
 
-@pytest.mark.xfail(strict=True, reason="equal inputs that are not the same objects are told twice")
 def test_a_retry_of_a_structured_delta_is_no_second_result() -> None:
     """T8, T17: the same where messages came as structured values, which no memo makes one."""
     spans = [
