@@ -203,6 +203,11 @@ def dialects(**options: Any) -> int:
     help="What conversations are held against, one JSON object a line.",
 )
 @click.option(
+    "--task-key",
+    metavar="NAME",
+    help="Span attribute, or field beside a conversation in JSON, that names its task, for `otel-eval passk`.",
+)
+@click.option(
     "--config",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -216,6 +221,38 @@ def score(**options: Any) -> int:
     A PATH is a file of traces, a folder of such files, or `-` for standard input.
     """
     return run_command("score", **options)
+
+
+@main.command()
+@click.option("--metric", "metrics", metavar="NAME", multiple=True, help="The metric whose results are counted; may be repeated.")
+@click.option(
+    "-k",
+    "k",
+    metavar="K",
+    type=click.IntRange(min=1),
+    multiple=True,
+    help="How many trials must all pass; may be repeated. Without it: 1, 2, … up to the smallest number of trials of a task.",
+)
+@click.option(
+    "--passed-from", metavar="VALUE", type=float, default=1.0 - 1e-6, show_default=True, help="A trial with this value or more has passed."
+)
+@click.option("--task-key", metavar="NAME", help="The member of a line that is the same for all trials of a task, instead of `task`.")
+@click.option("--leave-out-short", is_flag=True, help="Leave out tasks with fewer than K trials instead of refusing.")
+@click.option("--by-task", is_flag=True, help="Also show n and c of every task.")
+@AS_JSON
+@click.argument(
+    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+)
+def passk(**options: Any) -> int:
+    """Say how likely it is that K trials of a task all pass (pass^k).
+
+    A PATH is a file that `otel-eval score --out` wrote, of conversations with a task; a file of trials, one a line: `task`, and `passed`,
+    `value` or `reward`; a file of counts, `task`, `n` and `c`; or `-` for standard input. The value is the mean over tasks of
+    C(c, k) / C(n, k), n trials of which c passed, with a 95 % interval by bootstrap over tasks. Trials without a verdict (a judge that
+    failed, a metric that was skipped, a value of null) are no failed ones: they are counted apart. Lines of different files are different
+    trials.
+    """
+    return run_command("passk", **options)
 
 
 CONFIG = click.option(

@@ -87,9 +87,10 @@ async def score_conversation(
     """The results of all metrics on one conversation, in the order of the metrics. Never raises for what a metric or a judge does."""
     deadline = time.monotonic() + settings.deadline_s
     shared = None if judge is None else _SharedJudge(judge=judge, deadline=deadline)
+    reference = reference or NO_REFERENCE
     given = MetricInput(
         conversation=conversation,
-        reference=reference or NO_REFERENCE,
+        reference=reference,
         deadline=deadline,
         secret=settings.secret,
         revision=revision,
@@ -109,6 +110,8 @@ async def score_conversation(
         upstream_probability=settings.upstream_probability,
         missing_traces=settings.missing_traces,
         time_ns=time.time_ns(),
+        task=reference.task,
+        trial=reference.trial,
     )
 
 

@@ -1,6 +1,6 @@
 """One span to one step: every dialect that speaks is asked, the most specific first, and the first answer wins field by field."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from otel_eval.dialects.base import Dialect, Evidence, Reading
@@ -29,8 +29,10 @@ _KEPT_ATTRIBUTES = ("otel_eval.", "test.", "user.id", "enduser.")
 class Reader:
     """Reads spans to steps. Holds only memos: which dialects speak for a set of names, and the message texts decoded last."""
 
-    def __init__(self, dialects: Sequence[Dialect]) -> None:
+    def __init__(self, dialects: Sequence[Dialect], *, keep: Iterable[str] = ()) -> None:
+        """`keep` are names of span or resource attributes that stay on steps, beside those that always do."""
         self._dialects = tuple(dialects)
+        self._keep = frozenset(keep)
         self.id_keys = (*dict.fromkeys(k for d in ordered_by_id(self._dialects) for k in d.info.conversation_ids), _INSIDE_JSON)
         """Attributes that carry a conversation id, best spelling first."""
         self._speakers: dict[Any, tuple[tuple[Dialect, ...], tuple[str, ...], tuple[str, ...]]] = {}
@@ -65,7 +67,7 @@ class Reader:
         known = self._speakers.get(key)
         if known is None:
             speakers = tuple(d for d in self._dialects if d.speaks(names))
-            kept = tuple(k for k in span.attributes if k.startswith(_KEPT_ATTRIBUTES))
+            kept = tuple(k for k in span.attributes if k.startswith(_KEPT_ATTRIBUTES) or k in self._keep)
             known = (speakers, tuple(k for k in self.id_keys if k in names), kept)
             if len(self._speakers) >= _SEEN_SHAPES:
                 self._speakers.clear()
@@ -112,9 +114,15 @@ class Reader:
             is_error=is_error,
             error_type=error_type,
             error_message=message,
-            attributes={k: span.attributes[k] for k in kept} if kept else {},
+            attributes=self._attributes(span, kept),
             read_content=_content_reader(span, kind, [r.content for _, r in readings if r.content is not None and (r.alone or not alone)]),
         )
+
+    def _attributes(self, span: Span, kept: tuple[str, ...]) -> dict[str, Any]:
+        """What stays on the step: of the resource only what is asked for by name, and the span's own goes before it."""
+        resource = span.scope.resource
+        of_resource = {k: resource[k] for k in self._keep if k in resource} if self._keep else {}
+        return of_resource | {k: span.attributes[k] for k in kept}
 
 
 def ordered_by_id(dialects: Sequence[Dialect]) -> list[Dialect]:

@@ -139,3 +139,7 @@ class Report:
     """The probability with which its traces were kept before us, as their tracestate says it; None where it says nothing."""
     time_ns: int = 0
     """When the scores were made."""
+    task: str | None = None
+    """Key under which repeated trials of one task are grouped (pass^k), where the reference names one."""
+    trial: str | None = None
+    """Which of them this is, where the reference says so."""

@@ -80,10 +80,12 @@ def conversations_from_paths(
     dialects: Sequence[Dialect] = BUILTIN,
     watch: Watch = unwatched,
     on_step: Callable[[Span, Step], None] | None = None,
+    keep: Iterable[str] = (),
 ) -> Conversion:
     """The conversations of files, folders and standard input (`-`), from spans and from JSON.
 
-    InputError, in one sentence, when none of the paths holds anything we know.
+    `keep` names span and resource attributes that stay on conversations beside those that always do. InputError, in one sentence, when
+    none of the paths holds anything we know.
     """
     report = ConversionReport()
     given = Conversion(conversations=[], report=report)
@@ -95,6 +97,7 @@ def conversations_from_paths(
         report=report,
         watch=watch,
         on_step=on_step,
+        reader=Reader(dialects, keep=keep),
     )
     if not report.spans and not given.conversations:
         _refuse_nothing(report)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +23,20 @@ class References:
 
     by_key: Mapping[str, Reference]
 
-    def of(self, conversation: Conversation, beside: Mapping[str, Any] | None = None) -> tuple[Reference, tuple[Gap, ...]]:
+    def of(
+        self, conversation: Conversation, beside: Mapping[str, Any] | None = None, *, task_key: str | None = None
+    ) -> tuple[Reference, tuple[Gap, ...]]:
         """The reference of a conversation, and gaps for attributes that could not be read.
 
         Of each kind the first that is there: fields beside the conversation in its line, the dataset's line (by conversation id, then by
-        the task that line or attributes name, then by trace id), attributes of its spans.
+        the task that line or attributes name, then by trace id), attributes of its spans. The task stands under `task_key`, if one is
+        named: a field beside the conversation, else an attribute.
         """
         own = reference_from_record(beside) if beside else NO_REFERENCE
         attributes, gaps = reference_from_attributes(conversation.attributes)
+        task = (beside or {}).get(task_key, conversation.attributes.get(task_key)) if task_key else None
+        if isinstance(task, str | int):
+            own = replace(own, task=str(task))
         keys = (conversation.id, own.task, attributes.task, *conversation.trace_ids)
         found = [self.by_key[key] for key in keys if key is not None and key in self.by_key]
         return merged_references(own, *found, attributes), gaps

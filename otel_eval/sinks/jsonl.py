@@ -35,6 +35,8 @@ def object_from_result(report: Report, result: Result) -> dict[str, Any]:
     conversation = report.conversation
     return {
         "conversation": conversation.key or None,
+        "task": report.task,
+        "trial": report.trial,
         "metric": result.metric,
         **_outcome(conversation, result.outcome),
         "result_id": result.id,

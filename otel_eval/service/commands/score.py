@@ -38,7 +38,8 @@ _STOPS_ALL: Final = frozenset({"judge_auth", "judge_quota", "judge_misconfigured
 def run(**given: Any) -> int:
     """Score what is in the paths. 0 when done; 1 for no conversation or a missed threshold; ConfigError when judging cannot work at all."""
     options = Options(**given)
-    conversion = conversations_from_paths(options.paths, join_by_history=options.join_by_history, stdin=sys.stdin.buffer)
+    keep = (options.task_key,) if options.task_key else ()
+    conversion = conversations_from_paths(options.paths, join_by_history=options.join_by_history, stdin=sys.stdin.buffer, keep=keep)
     conversion.report.print(sys.stderr)
     if not conversion.conversations:
         _say("there is no conversation in the input; `otel-eval doctor` says what was found")

@@ -40,6 +40,7 @@ class Options:
     format: str = "table"
     otlp_endpoint: str | None = None
     references: Path | None = None
+    task_key: str | None = None
     join_by_history: bool = False
     config: Path | None = None
     compat: str | None = None
@@ -123,7 +124,8 @@ def _units(options: Options, conversion: Conversion, config: Config | None) -> I
     dataset: References = references_from_file(named) if named else NO_REFERENCES
     topics = options.topics or (config.scoring.topics if config else ())
     for conversation in conversion.conversations:
-        reference, _ = dataset.of(conversation, conversion.beside(conversation))
+        beside = conversion.beside(conversation)
+        reference, _ = dataset.of(conversation, beside, task_key=options.task_key)
         yield conversation, replace(reference, topics=topics) if topics and not reference.topics else reference
 
 
