@@ -46,6 +46,7 @@ def object_from_result(report: Report, result: Result) -> dict[str, Any]:
         "trace_id": result.anchor.trace_id if result.anchor else None,
         "span_id": result.anchor.span_id if result.anchor else None,
         "sampling_probability": report.sampling_probability,
+        "upstream_probability": report.upstream_probability,
         "selected_by": report.selected_by,
         "time_ns": report.time_ns,
         "judge": _judge(result.outcome),

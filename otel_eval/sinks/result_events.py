@@ -67,6 +67,7 @@ def _attributes(report: Report, result: Result) -> Iterator[tuple[str, Any]]:
     yield "otel_eval.selected_by", report.selected_by
     if report.sampling_probability is not None:
         yield "otel_eval.sampling.probability", float(report.sampling_probability)
+        yield "otel_eval.sampling.upstream", "unknown" if report.upstream_probability is None else "tracestate"
     if report.missing_traces:
         yield "otel_eval.missing_traces", report.missing_traces
     if report.upstream_probability is not None:

@@ -57,6 +57,7 @@ def test_a_score_as_an_event() -> None:
         "otel_eval.metric.version": "1",
         "otel_eval.selected_by": "estimate",
         "otel_eval.sampling.probability": 0.5,
+        "otel_eval.sampling.upstream": "unknown",
         "otel_eval.truncated": True,
         "otel_eval.evidence.span_ids": [ref(3).span_id, ref(4).span_id],
         "otel_eval.judge.kind": "model",

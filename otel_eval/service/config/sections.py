@@ -117,6 +117,9 @@ class SelectionConfig(Section):
     """Only conversations in which a tool or a model call failed."""
     always_keep: dict[str, str] = {}
     """Attributes whose value keeps a conversation whatever the rate; judged as triage, outside every rate."""
+    upstream: Literal["tracestate", "unknown"] = "tracestate"
+    """Where the probability with which a trace was kept before us stands: in its tracestate (`ot=th:…`; without one it is unknown), or
+    nowhere. `unknown`: behind a tail sampler, which lets an earlier sampler's threshold stand."""
     triage_share: Share = 0.2
     """Share of the judged conversations that may be ones the rate left out and that look like failures; 0: none, and then what the rate
     leaves out is not even read."""

@@ -88,6 +88,7 @@ def plan_from_config(config: Config) -> Plan:
         topics=config.scoring.topics,
         late_window_s=config.completion.late_window,
         score_fragments=config.completion.fragments == "score",
+        trusts_tracestate=config.selection.upstream == "tracestate",
     )
 
 

@@ -40,6 +40,8 @@ class Plan:
     topics: tuple[str, ...] = ()
     late_window_s: float = 3600.0
     score_fragments: bool = False
+    trusts_tracestate: bool = True
+    """Whether a threshold in a tracestate is the probability of what came before us."""
 
     @property
     def trace_runs(self) -> tuple[PlannedRun, ...]:

@@ -114,7 +114,8 @@ class Weigher:
                 self.leave(row, () if is_part(row) else traces)
             return
         suspicion = None if is_part(row) else self.triage.look(conversation, service)
-        selected = self._selected(runs, conversation, service, _upstream(row), suspicion)
+        upstream = upstream_of(row, traces) if self.plan.trusts_tracestate else UNKNOWN
+        selected = self._selected(runs, conversation, service, upstream, suspicion)
         facts = facts_of(read, conversation, service=service, is_part=is_part(row) or None, **_facts_of_selection(selected, suspicion))
         if selected.groups:
             self.desk.put(row.unit, row.last_s, read)
@@ -255,8 +256,13 @@ def outcome_of_part(conversation: Unit, trace: TraceRow, verdict: Settled) -> Fi
     )
 
 
-def _upstream(row: Row) -> Upstream:
-    return upstream_from_tracestate(row.trace_state) if isinstance(row, TraceRow) and row.trace_state else UNKNOWN
+def upstream_of(row: Row, traces: Sequence[TraceRow]) -> Upstream:
+    """How a unit was sampled before us; of a conversation whose traces were kept or not one by one, nobody knows."""
+    parts = (row,) if isinstance(row, TraceRow) else traces
+    said = {upstream_from_tracestate(part.trace_state or "") for part in parts}
+    if len(parts) == 1:
+        return next(iter(said))
+    return Upstream(threshold=0) if {part.threshold for part in said} == {0} else UNKNOWN
 
 
 def _facts_of_selection(selected: Selected, suspicion: Suspicion | None) -> dict[str, Any]:
