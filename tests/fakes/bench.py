@@ -14,7 +14,7 @@ from typing import Any
 
 from otel_eval.dialects import BUILTIN
 from otel_eval.judges.base import Judge
-from otel_eval.model import Report, Span
+from otel_eval.model import LogRecord, Report, Span
 from otel_eval.otlp.receive.encoding import Encoding
 from otel_eval.otlp.receive.intake import Intake
 from otel_eval.service.config import load_config
@@ -71,6 +71,11 @@ class Bench:
         receipt = await self.intake("traces", otlp_json(spans), Encoding(format="json"))
         assert receipt.rejected == 0
 
+    async def send_logs(self, *records: LogRecord) -> None:
+        """A request with these log records, acknowledged."""
+        receipt = await self.intake("logs", logs_json(records), Encoding(format="json"))
+        assert receipt.rejected == 0
+
     async def after(self, seconds: float) -> None:
         """Let time pass, and do all that is due then."""
         self.time.pass_s(seconds)
@@ -105,6 +110,24 @@ def otlp_json(spans: Iterable[Span], *, service: str = "shop") -> bytes:
     """An OTLP/JSON traces request."""
     resource = {"attributes": [{"key": "service.name", "value": {"stringValue": service}}]}
     return to_json({"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": [_object(s) for s in spans]}]}]}).encode()
+
+
+def logs_json(records: Iterable[LogRecord], *, service: str = "shop") -> bytes:
+    """An OTLP/JSON logs request."""
+    resource = {"attributes": [{"key": "service.name", "value": {"stringValue": service}}]}
+    return to_json({"resourceLogs": [{"resource": resource, "scopeLogs": [{"logRecords": [_log_object(r) for r in records]}]}]}).encode()
+
+
+def _log_object(record: LogRecord) -> dict[str, Any]:
+    ids = {"traceId": record.trace_id, "spanId": record.span_id}
+    return {
+        "timeUnixNano": str(record.time_ns or 0),
+        "observedTimeUnixNano": str(record.observed_ns or 0),
+        "eventName": record.event_name,
+        "attributes": [{"key": key, "value": _value(value)} for key, value in record.attributes.items()],
+        **({} if record.body is None else {"body": _value(record.body)}),
+        **{name: value for name, value in ids.items() if value is not None},
+    }
 
 
 def _object(span: Span) -> dict[str, Any]:
