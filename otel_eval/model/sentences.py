@@ -82,7 +82,8 @@ UNIT_SENTENCES: Mapping[UnitOutcome, str] = {
     ),
     UnitOutcome.NOT_UNDERSTOOD: "It looks like an agent's, and no conversation could be read: `otel-eval doctor` says what was met.",
     UnitOutcome.FRAGMENT: (
-        "Parts of it never came: they were sampled away, lost, or sent to another worker. `completion.fragments: score` scores such parts."
+        "Parts of it never came, or may not have: they were sampled away, lost, or sent to another worker. `completion.fragments: score` "
+        "scores such parts."
     ),
     UnitOutcome.EVALUATOR_OWN: "An evaluator's own spans or events; these are never judged.",
     UnitOutcome.EXPIRED: "It was given up after `store.max_age`, or because the store was full: see the judge and its budget.",

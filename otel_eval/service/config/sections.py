@@ -94,8 +94,11 @@ class CompletionConfig(Section):
     """How long requests are kept after scoring, so that late spans and turns are read together with them; shorter where the store is full.
     A conversation that goes on later is scored from there on, and its results say how many traces are missing."""
     fragments: Literal["skip", "score"] = "skip"
-    """What to do with traces whose root never came: `skip` gives them the outcome `fragment`; `score` takes them as they are (choose it
-    where agents are called by services whose spans go elsewhere)."""
+    """What to do with traces whose root, or the parent of one of whose spans, never came: `skip` gives them the outcome `fragment`; `score`
+    takes them as they are (choose it where agents are called by services whose spans go elsewhere)."""
+    replicas: str | None = None
+    """Behind a load balancer: the HOST that stands for all replicas, the one that its resolver asks for. Traces that are under way when
+    replicas come or go, this one included, may be cut in two: they are fragments. Only a restart applies it."""
 
 
 class SelectionConfig(Section):

@@ -28,14 +28,16 @@ class Settled:
     detail: str = ""
 
 
-def of_row(row: TraceRow, *, score_fragments: bool) -> Settled | None:
-    """What the arrival of a trace alone decides; None where it must be read."""
+def of_row(row: TraceRow, *, score_fragments: bool, may_be_cut: bool = False) -> Settled | None:
+    """What the arrival of a trace alone decides; None where it must be read. `may_be_cut`: replicas came or went while it was under way."""
     if not row.spans and not row.logs and row.own_spans:
         return settled(UnitOutcome.EVALUATOR_OWN)
     if not row.is_genai and not row.is_session:
         return settled(UnitOutcome.NO_GENAI_CONTENT, detail=f"{row.spans} spans and {row.logs} log records came")
     if is_fragment(row) and not score_fragments:
         return settled(UnitOutcome.FRAGMENT, "no_root", f"{row.spans} spans and {row.logs} log records came, and no root that ended")
+    if may_be_cut and not score_fragments:
+        return settled(UnitOutcome.FRAGMENT, "replicas_changed", "replicas came or went while it was under way")
     return None
 
 
@@ -44,8 +46,10 @@ def is_fragment(row: TraceRow) -> bool:
     return bool(row.spans or row.logs) and not row.root_ended and not row.is_session and not row.end_marked
 
 
-def of_read(read: Read, conversation: Conversation | None) -> Settled | None:
-    """What reading decides; None where there is a conversation with words."""
+def of_read(read: Read, conversation: Conversation | None, *, score_fragments: bool) -> Settled | None:
+    """What reading decides; None where there is a conversation with words, and all of it."""
+    if read.missing_parents and not score_fragments:
+        return settled(UnitOutcome.FRAGMENT, "no_parent", f"{read.missing_parents} spans that others are inside of never came")
     if conversation is None:
         return settled(UnitOutcome.NOT_UNDERSTOOD, "no_conversation", _what_was_met(read))
     if not conversation.has_content:

@@ -47,9 +47,12 @@ class Parts:
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     sending_over: asyncio.Event = field(default_factory=asyncio.Event)
     _tasks: "list[asyncio.Task[None]]" = field(default_factory=list)
+    _watch: "asyncio.Task[None] | None" = None
 
     def start(self) -> None:
         """Begin to look, to score and to send."""
+        if self.looker.replicas is not None:
+            self._watch = self._task(self.looker.replicas.watch(self.stopping), "watch replicas")
         self._tasks = [
             self._task(look_always(self.looker, self.stopping), "look"),
             self._task(self.worker.run(self.stopping), "score"),
@@ -65,7 +68,7 @@ class Parts:
         """End in order: looking, scoring, sending; then close the store."""
         self.stopping.set()
         looking, scoring, *sending = self._tasks
-        await _ended([looking, scoring], within_s)
+        await _ended([looking, scoring, *([self._watch] if self._watch is not None else [])], within_s)
         self.sending_over.set()
         await _ended(sending, within_s / 4)
         await self.close()

@@ -14,6 +14,7 @@ from otel_eval.service.serve.chains import Chains
 from otel_eval.service.serve.judgement import Settled, facts_of, is_fragment, of_row, settled
 from otel_eval.service.serve.plan import Plan, is_left_out
 from otel_eval.service.serve.reading import Read
+from otel_eval.service.serve.replicas import Replicas
 from otel_eval.service.serve.weighing import ENOUGH, Row, Weigher, service_of, so_far
 from otel_eval.store import ConversationRow, Store, TraceRow
 
@@ -27,6 +28,7 @@ class Looker:
 
     weigher: Weigher
     chains: Chains
+    replicas: Replicas | None = None
     on_trace_over: Callable[[str], None] = lambda trace_id: None
     """Told of each complete trace that is not to be scored by itself."""
 
@@ -84,7 +86,7 @@ class Looker:
             self.on_trace_over(row.trace_id)
 
     async def _complete_trace(self, row: TraceRow) -> None:
-        verdict = of_row(row, score_fragments=self.plan.score_fragments) or self._left_out_by_id(row.conversations)
+        verdict = self._of_row(row) or self._left_out_by_id(row.conversations)
         if verdict is not None:
             self.weigher.finish(row, verdict, facts_of(None, None, service=row.service), (row,))
         elif not row.conversations:
@@ -125,7 +127,12 @@ class Looker:
 
     async def _turn(self, row: TraceRow) -> None:
         """A turn of a conversation that goes on: metrics that run at traces, on the conversation so far."""
-        read = await self.weigher.read([t.trace_id for t in so_far(self.store, row)])
+        earlier = so_far(self.store, row)
+        cut = self._cut(earlier)
+        if cut is not None:
+            self.weigher.finish(row, cut, facts_of(None, None, service=row.service), (row,))
+            return
+        read = await self.weigher.read([t.trace_id for t in earlier])
         self.weigher.weigh(row, self.plan.trace_runs, read, read.of_id(row.conversations[0]), (row,))
 
     def _left_out_by_id(self, conversations: Sequence[str]) -> Settled | None:
@@ -160,9 +167,18 @@ class Looker:
         self.weigher.weigh(row, self.plan.closing_runs, read, conversation, traces)
 
     def _verdict_of_traces(self, traces: Sequence[TraceRow]) -> Settled | None:
-        """The outcome of a conversation none of whose traces is to be read."""
-        verdicts = [of_row(trace, score_fragments=self.plan.score_fragments) for trace in traces]
-        return verdicts[-1] if all(v is not None for v in verdicts) else None
+        """The outcome of a conversation none of whose traces is to be read, or one of which may be half of one."""
+        verdicts = [self._of_row(trace) for trace in traces]
+        return self._cut(traces) or (verdicts[-1] if all(v is not None for v in verdicts) else None)
+
+    def _cut(self, traces: Sequence[TraceRow]) -> Settled | None:
+        """The verdict on the first trace that replicas may have cut in two."""
+        verdicts = (self._of_row(trace) for trace in traces)
+        return next((v for v in verdicts if v is not None and v.reason == "replicas_changed"), None)
+
+    def _of_row(self, row: TraceRow) -> Settled | None:
+        may_be_cut = self.replicas is not None and self.replicas.may_have_cut(row.start_ns, row.end_ns)
+        return of_row(row, score_fragments=self.plan.score_fragments, may_be_cut=may_be_cut)
 
     def _relinked(self, row: ConversationRow, read: Read) -> bool:
         """Reading found other ids than arrival did: the traces move to their conversations. Whether any did."""

@@ -62,7 +62,7 @@ class Rater:
         traces = self._traces(work, told)
         read = self.desk.take(work.unit, work.seen_s) or await self._read(traces)
         conversation = _conversation_of(work, read)
-        verdict = of_read(read, conversation)
+        verdict = of_read(read, conversation, score_fragments=self.plan.score_fragments)
         if conversation is None or verdict is not None:
             return Rated(verdict=verdict or settled(UnitOutcome.NOT_UNDERSTOOD), facts=told, traces=traces)
         facts = told | facts_of(read, conversation, missing_traces=self._missing(traces) or None)

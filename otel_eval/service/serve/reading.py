@@ -33,6 +33,8 @@ class Read:
     report: ConversionReport = field(default_factory=ConversionReport)
     goes_on_from: tuple[str, ...] = ()
     """Ids of answers that its model calls go on from and that are not in these traces."""
+    missing_parents: int = 0
+    """How many spans are named as the parent of others and are not in their trace."""
 
     @property
     def spans(self) -> int:
@@ -60,11 +62,13 @@ class TraceReader:
     def read(self, trace_ids: Sequence[str]) -> Read:
         """The conversations of these traces."""
         self._reader.forget()
-        report, links = ConversionReport(), _Links()
-        batches = self._batches(self._store.bodies_of_traces(trace_ids), frozenset(trace_ids))
+        report, links, family = ConversionReport(), _Links(), _Family()
+        batches = family.of(self._batches(self._store.bodies_of_traces(trace_ids), frozenset(trace_ids)))
         found = conversations_from_batches(batches, report=report, on_step=links.see, reader=self._reader).conversations
         main = [c for c in found if c.sub_agent_of is None]
-        return Read(conversations=tuple(main or found), report=report, goes_on_from=links.open())
+        return Read(
+            conversations=tuple(main or found), report=report, goes_on_from=links.open(), missing_parents=len(family.named - family.known)
+        )
 
     def _batches(self, bodies: Iterable[Body], wanted: frozenset[str]) -> Iterator[Batch]:
         for body in bodies:
@@ -107,6 +111,23 @@ def _trace_of(record: LogRecord) -> str | None:
         return record.trace_id
     session = next((s for key in SESSION_IDS if (s := text_or_none(record.attributes.get(key)))), None)
     return session_trace_id(session) if session is not None else None
+
+
+@dataclass(slots=True)
+class _Family:
+    """Spans that came, and spans that others name as their parent; each with its trace."""
+
+    known: set[tuple[str, str]] = field(default_factory=set)
+    named: set[tuple[str, str]] = field(default_factory=set)
+
+    def of(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """The same batches, looked at on the way."""
+        for batch in batches:
+            for span in batch.spans:
+                self.known.add((span.trace_id, span.span_id))
+                if span.parent_span_id is not None:
+                    self.named.add((span.trace_id, span.parent_span_id))
+            yield batch
 
 
 @dataclass(slots=True)

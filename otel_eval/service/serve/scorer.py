@@ -25,6 +25,7 @@ from otel_eval.service.serve.lifecycle import Parts, parts_of
 from otel_eval.service.serve.pages import Pages
 from otel_eval.service.serve.plan import Plan
 from otel_eval.service.serve.reception import hop_from_config, receive_settings
+from otel_eval.service.serve.replicas import Replicas
 from otel_eval.service.serve.state import State
 from otel_eval.sinks.otlp_metrics import OtlpMetricsSink
 from otel_eval.store import Work
@@ -140,6 +141,8 @@ def build(loaded: Loaded, environ: Mapping[str, str] = os.environ) -> Scorer:
         store.close()
         raise
     parts = parts_of(store, plan, judge, sinks)
+    if config.completion.replicas is not None:
+        parts.looker.replicas = Replicas(name=config.completion.replicas, now_s=store.now_s)
     set_scoring(parts, config)
     state = _state(parts, plan, judge, config, environ)
     keeper, keys = Keeper(store, plan.limits), keys_of_dialects(BUILTIN)
