@@ -298,6 +298,23 @@ def serve(**options: Any) -> int:
 
 @main.command()
 @CONFIG
+@click.option("--kafka", "brokers", metavar="BROKERS", help="HOST:PORT,HOST:PORT of Kafka; without it `kafka.brokers`.")
+@click.option(
+    "--status",
+    metavar="HOST:PORT",
+    help="Where /healthz, /readyz, /status and /explain/ID answer; without it `kafka.status`, else nowhere.",
+)
+def worker(**options: Any) -> int:
+    """Score what a Collector writes to Kafka, as one of many workers of a group.
+
+    Start as many as there are partitions, at most; a worker that dies loses nothing: others take over. Needs the extra `kafka`. SIGTERM
+    ends it: what is being judged is finished, the rest is another's.
+    """
+    return run_command("worker", **options)
+
+
+@main.command()
+@CONFIG
 @SERVER
 @STORE
 @AS_JSON

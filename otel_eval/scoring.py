@@ -72,6 +72,8 @@ class Part:
     key: str
     """What the ids of its results are made from: turns may still get other numbers in the conversation."""
     turns: range
+    has_revisions: bool = True
+    """Whether each revision has ids of its own; not where the key changes with the content."""
 
 
 async def score_conversation(
@@ -184,7 +186,7 @@ def _id_of_result(given: MetricInput, name: str, version: str, turn: int | None,
     if part is None:
         return result_id(given.conversation, given.revision, name, version, turn)
     place = None if turn is None else turn - part.turns.start
-    return result_id(given.conversation, given.revision, name, version, place, key=part.key)
+    return result_id(given.conversation, given.revision if part.has_revisions else 0, name, version, place, key=part.key)
 
 
 async def _outcome(metric: Metric, given: MetricInput) -> Outcome:

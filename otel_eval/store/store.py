@@ -20,6 +20,7 @@ from otel_eval.errors import OtelEvalError
 from otel_eval.store.access import Access
 from otel_eval.store.admin import info
 from otel_eval.store.clock import SteadyClock
+from otel_eval.store.forget import forget, is_settled
 from otel_eval.store.inbox import Inbox
 from otel_eval.store.janitor import Janitor
 from otel_eval.store.ledger import AmountLike, Books, MakeAmount, StoreLedger
@@ -76,6 +77,17 @@ class Store:
     def verdicts(self, *, ttl_s: float = TTL_S) -> StoreVerdicts:
         """The judge's cache of verdicts."""
         return StoreVerdicts(self._access, ttl_s=ttl_s)
+
+    def is_settled(self, trace_id: str) -> bool:
+        """Whether a trace and its conversations have their outcomes, all that came is in them, and the sinks have what they were to get.
+
+        True for a trace that is not known: it was forgotten.
+        """
+        return is_settled(self._access, trace_id)
+
+    def forget(self, trace_ids: Iterable[str]) -> "Future[None]":
+        """Forget traces with all that stands of them; of their conversations too, where no other trace is left. Counts of outcomes stay."""
+        return forget(self._access, trace_ids)
 
     def settled(self) -> "Future[None]":
         """Done when all that was asked before is on disk."""

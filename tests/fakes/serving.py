@@ -25,13 +25,17 @@ from typing import Any, Self
 from tests.captures import Capture
 
 ROOT = Path(__file__).parent.parent.parent
-_LISTENS = re.compile(r"OTLP/(grpc|http) on (\S+):(\d+)")
+_LISTENS = re.compile(r"(?:OTLP/(?P<name>grpc|http) on \S+:|(?P<status>status) on port )(?P<port>\d+)")
 _IDS = re.compile(rb"conv-(?:booking|cancel|hotel|long)-00\d")
 _DIGITS = b"0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 class Server:
     """The process. `settings` are keys of the configuration as `section__key`, on top of short times and free ports."""
+
+    command = "serve"
+    listens: tuple[str, ...] = ("http", "grpc")
+    """What says where it listens."""
 
     def __init__(self, folder: Path, *, arguments: Sequence[str] = (), **settings: Any) -> None:
         self.folder, self._arguments = folder, arguments
@@ -64,7 +68,7 @@ class Server:
     def start(self) -> None:
         """Start it, and wait until it takes requests."""
         self.ports, began = {}, len(self.log)
-        command = [sys.executable, "-m", "otel_eval", "serve", *self._arguments]
+        command = [sys.executable, "-m", "otel_eval", self.command, *self._arguments]
         self.process = subprocess.Popen(
             command, env=self.environment(), cwd=self.folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
         )
@@ -76,7 +80,7 @@ class Server:
             raise AssertionError(f"the server ended with {self.process.returncode}: {self.log[began:]}")
 
     def _expected(self) -> int:
-        return sum(self.settings.get(f"receive__{name}__enabled", True) is not False for name in ("http", "grpc"))
+        return sum(self.settings.get(f"receive__{name}__enabled", True) is not False for name in self.listens)
 
     def _read(self, process: "subprocess.Popen[str]") -> None:
         assert process.stderr is not None
@@ -84,7 +88,7 @@ class Server:
             self.log.append(line.rstrip("\n"))
             found = _LISTENS.search(line)
             if found is not None and process is self.process:
-                self.ports[found[1]] = int(found[3])
+                self.ports[found["name"] or found["status"]] = int(found["port"])
 
     def stop(self, *, within_s: float = 30.0) -> int:
         """End it as an operator does; its exit code."""

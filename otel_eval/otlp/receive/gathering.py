@@ -288,7 +288,7 @@ class Gathering:
         if is_own or shape.is_own or names[0].startswith(self._m.own_event):
             self._own_logs += 1
             return
-        session = _id_from_value(value(shape.session)) if trace_id is None and shape.session is not None else None
+        session = id_from_value(value(shape.session)) if trace_id is None and shape.session is not None else None
         if (trace_id is None and session is None) or not (shape.is_genai or self._tells(names)):
             self._idle_logs += 1
             return
@@ -312,7 +312,7 @@ class Gathering:
         if shape.end_marks and any(value(place) not in (False, None, "", 0, "false", "False") for place in shape.end_marks):
             seen.end_marked = True
         for rank, place in shape.ids if with_ids else ():
-            found = _id_from_value(value(place))
+            found = id_from_value(value(place))
             if found is not None:
                 if len(found) <= LONGEST_ID:
                     seen.add_id(rank, found, self._tally)
@@ -335,7 +335,7 @@ def _service_of(pairs: Iterable[Any]) -> str | None:
     return found
 
 
-def _id_from_value(value: Any) -> str | None:
+def id_from_value(value: Any) -> str | None:
     """A conversation's id as the dialects read it: a text without blanks and quotes around it, or a number."""
     if isinstance(value, str):
         text = (_unquoted(value) if value[:1] == '"' else value).strip()

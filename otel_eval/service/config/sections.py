@@ -306,6 +306,39 @@ class InlineConfig(Section):
     """For one forwarded request."""
 
 
+class KafkaConfig(Section):
+    """`otel-eval worker`: many machines as one consumer group behind a Collector's Kafka exporter."""
+
+    brokers: str | None = None
+    """HOST:PORT,HOST:PORT. Unset: `worker --kafka`."""
+    group: str = "otel-eval"
+    """The consumer group: the same on all workers."""
+    traces_topic: str = "otlp_spans"
+    """What the Collector writes spans to (encoding `otlp_proto`), keyed by trace id."""
+    logs_topic: str = "otlp_logs"
+    """What it writes log records to: as many partitions as the other."""
+    conversations_topic: str = "otel_eval_conversations"
+    """Over which workers bring the traces of a conversation together; made where it is missing."""
+    max_message: Size = 8 * 2**20
+    """Largest message that the Collector writes (`producer.max_message_bytes`)."""
+    max_held: Size = 256 * 2**20
+    """Most bytes of traces that are not complete; above it, nothing more is read until some are."""
+    session_timeout: Duration = 15.0
+    """After which the group takes a worker that is silent for dead. The brokers must allow it."""
+    handover: Duration = 10.0
+    """How long units that are being judged may take when partitions are about to move; then another worker judges them anew."""
+    commit_every: Duration = 1.0
+    """How often the group is told what is finished."""
+    books: str | None = None
+    """File that keeps the judge's books (budget) and its verdicts over a restart, one a worker; unset: they are kept in memory."""
+    status: str | None = None
+    """HOST:PORT where `/healthz`, `/readyz`, `/status` and `/explain/ID` answer; unset: nowhere."""
+    client: dict[str, str] = {}
+    """Properties of the Kafka client (librdkafka), such as `security.protocol`; never secrets."""
+    client_file: str | None = None
+    """File of such properties, `name=value` a line; for secrets."""
+
+
 class TelemetryConfig(Section):
     """What this process says of itself."""
 
@@ -334,4 +367,5 @@ class Config(Section):
     scoring: ScoringConfig = ScoringConfig()
     sinks: SinksConfig = SinksConfig()
     inline: InlineConfig = InlineConfig()
+    kafka: KafkaConfig = KafkaConfig()
     telemetry: TelemetryConfig = TelemetryConfig()

@@ -21,13 +21,16 @@ class Keeper:
 
     async def __call__(self, received: Received) -> None:
         """Done once it is on disk. Overloaded where there is no room, StoreError where the store is in trouble."""
+        request = self.request(received)
+        if request.arrivals:
+            await asyncio.wrap_future(self._store.put_request(request))
+
+    def request(self, received: Received) -> NewRequest:
+        """What is to be kept of a request."""
         envelope = received.envelope
         arrivals = tuple(map(self._arrival, envelope.traces))
-        if not arrivals:
-            return
         body = received.body if envelope.is_needed else None
-        request = NewRequest(signal=received.signal, encoding=str(received.encoding), body=body, arrivals=arrivals)
-        await asyncio.wrap_future(self._store.put_request(request))
+        return NewRequest(signal=received.signal, encoding=str(received.encoding), body=body, arrivals=arrivals)
 
     def _arrival(self, trace: TraceEnvelope) -> Arrival:
         """A trace is looked at when it may be complete, whether its root is in this request, came before or is still to come."""

@@ -13,13 +13,13 @@ from otel_eval.judges.base import Judge
 from otel_eval.model import Conversation, Failed, JudgeUse, Report, Result, Score, UnitOutcome
 from otel_eval.scoring import Part, Settings, score_conversation
 from otel_eval.service.serve.desk import Desk
-from otel_eval.service.serve.judgement import Settled, facts_of, of_read, settled
+from otel_eval.service.serve.judgement import Settled, content_hash, facts_of, of_read, settled
 from otel_eval.service.serve.plan import Group, Plan
 from otel_eval.service.serve.reading import Read, TraceReader
 from otel_eval.service.serve.weighing import finish_with_traces, is_over, poke, so_far
 from otel_eval.sinks.base import OutboxSink
 from otel_eval.sinks.jsonl import object_from_result
-from otel_eval.store import Finished, Outgoing, ResultRow, Store, TraceRow, Work
+from otel_eval.store import Finished, Outgoing, ResultRow, Store, TraceRow, Unit, Work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +54,11 @@ class Rater:
     on_letters: Callable[[], None] = lambda: None
     """Told when there is something in the outbox."""
     on_scored: Callable[[Work, Sequence[Report]], None] = lambda work, reports: None
+    is_ours: Callable[[Unit], bool] = lambda unit: True
+    """Whether a unit that was rated is still to be committed: it may have become another worker's meanwhile."""
+    ids_from_content: bool = False
+    """Whether ids of results are made from what was said and not from the number of the revision: who scores the same from the
+    beginning, without knowing what another scored before, gives the same ids."""
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
     async def rate(self, work: Work) -> Rated:
@@ -77,6 +82,8 @@ class Rater:
 
     async def commit(self, work: Work, rated: Rated) -> None:
         """Outcome, results and what sinks are to get, on disk together; then others are told."""
+        if not self.is_ours(work.unit):
+            return
         is_part = bool(rated.facts.get("is_part"))
         done = Finished(
             unit=work.unit,
@@ -117,6 +124,8 @@ class Rater:
             missing_traces=facts.get("missing_traces", 0),
         )
         part = _part(work, conversation, is_turn=bool(facts.get("is_part")))
+        if self.ids_from_content:
+            part = _by_content(part, conversation)
         return await score_conversation(conversation, reference, runs, self.judge, settings, revision=work.revision, part=part)
 
     def _outgoing(self, reports: Iterable[Report]) -> Iterable[Outgoing]:
@@ -168,6 +177,12 @@ def _part(work: Work, conversation: Conversation, *, is_turn: bool) -> Part | No
     if work.unit.kind == "conversation" and conversation.id is None:
         return Part(key=f"chain:{conversation.key}", turns=range(len(conversation.turns)))
     return None
+
+
+def _by_content(part: Part | None, conversation: Conversation) -> Part:
+    """The part that a unit is, or the conversation as a whole, under an id made from its content."""
+    place = part or Part(key=conversation.key, turns=range(len(conversation.turns)))
+    return replace(place, key=f"{place.key}:{content_hash(conversation)}", has_revisions=False)
 
 
 def _row(report: Report, result: Result) -> ResultRow:

@@ -144,7 +144,7 @@ def build(loaded: Loaded, environ: Mapping[str, str] = os.environ) -> Scorer:
     if config.completion.replicas is not None:
         parts.looker.replicas = Replicas(name=config.completion.replicas, now_s=store.now_s)
     set_scoring(parts, config)
-    state = _state(parts, plan, judge, config, environ)
+    state = state_of(parts, plan, judge, config, environ)
     keeper, keys = Keeper(store, plan.limits), keys_of_dialects(BUILTIN)
     intake = Intake(keeper, keys=keys, max_body_bytes=settings.max_body_bytes)
     state.intake = intake.counts
@@ -158,7 +158,7 @@ def build(loaded: Loaded, environ: Mapping[str, str] = os.environ) -> Scorer:
     return Scorer(loaded=loaded, parts=parts, state=state, intake=intake, receiver=receiver, keeper=keeper, inline=inline)
 
 
-def _state(parts: Parts, plan: Plan, judge: JudgeChoice, config: Config, environ: Mapping[str, str]) -> State:
+def state_of(parts: Parts, plan: Plan, judge: JudgeChoice, config: Config, environ: Mapping[str, str]) -> State:
     """What others may look at; the parts tell it what they do."""
     ports = {"grpc": config.receive.grpc.enabled, "http": config.receive.http.enabled}
     state = State(

@@ -32,8 +32,12 @@ class Sender:
     """Time between two sendings; 0: as soon as there is something."""
     always: bool = False
     """Whether something is sent at each such time, with letters or without."""
+    on_sent: Callable[[Sequence[Letter]], None] = lambda letters: None
+    """Told of letters that the far side has, once that is on disk."""
     jitter: Callable[[], float] = random.random
     wake: asyncio.Event = field(default_factory=asyncio.Event)
+    hurried: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set where what waits for the next such time should leave now; not while the far side refuses."""
     sent: int = 0
     retried: int = 0
     dead: int = 0
@@ -94,6 +98,7 @@ class Sender:
             self.sent += len(letters)
             if letters:
                 await asyncio.wrap_future(self.store.outbox.sent(letters, note=note))
+                self.on_sent(letters)
 
     async def _refused(self, letters: Sequence[Letter], error: SinkError) -> None:
         self.trouble = str(error)
@@ -125,9 +130,12 @@ class Sender:
     async def _idle(self, stopping: asyncio.Event, seconds: float, *, deaf: bool = False) -> None:
         """Wait for letters, the end, or so long; a deaf one does not listen for letters."""
         self.wake.clear()
+        self.hurried.clear()
         waits: list[asyncio.Future[Any]] = [asyncio.ensure_future(stopping.wait())]
         if not deaf:
             waits.append(asyncio.ensure_future(self.wake.wait()))
+        if not self.trouble:
+            waits.append(asyncio.ensure_future(self.hurried.wait()))
         try:
             await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:

@@ -41,6 +41,10 @@ class State:
     """Receivers that must listen."""
     further: Callable[[], Mapping[str, Any]] = dict
     """What else `/status` tells."""
+    measure: Callable[[], None] = lambda: None
+    """Sets further instruments, before they are told."""
+    is_bound: Callable[[], bool] = lambda: False
+    """Whether what must listen does, though no address is known."""
     intake: IntakeCounts | None = None
     """What came in; None where nothing does."""
     stopping: bool = False
@@ -56,7 +60,8 @@ class State:
 
     def missing(self) -> list[str]:
         """Why requests should go elsewhere; empty when ready. A judge that is down is no reason: what comes is kept for it."""
-        missing = [f"{name} is not listening" for name in sorted(self.expected - set(self.bound))]
+        unbound = () if self.is_bound() else sorted(self.expected - set(self.bound))
+        missing = [f"{name} is not listening" for name in unbound]
         if self.stopping:
             missing.append("it is being stopped")
         if self.store.trouble is not None:
@@ -135,6 +140,7 @@ class State:
     def points(self) -> dict[str, tuple[Point, ...]]:
         """Own instruments as they stand."""
         self._gauge()
+        self.measure()
         return self.meter.points()
 
     def _gauge(self) -> None:

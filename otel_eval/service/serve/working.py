@@ -59,6 +59,11 @@ class Worker:
     _failures: "Counter[Unit]" = field(default_factory=Counter)
     _running: "set[asyncio.Task[None]]" = field(default_factory=set)
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a unit is being rated."""
+        return bool(self._running)
+
     async def run(self, stopping: asyncio.Event) -> None:
         """Work until told to stop; then what is begun is finished."""
         try:
