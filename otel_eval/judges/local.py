@@ -31,7 +31,7 @@ class LocalJudge:
     def __init__(self, settings: JudgeSettings, *, serve: Callable[[Path, str], tuple[Any, str]] | None = None) -> None:
         self._path = Path(settings.model)
         if not self._path.is_file():
-            raise ConfigError(f"there is no model file {self._path.name!r}: give --judge local:PATH with the path of a GGUF file")
+            raise ConfigError(f"there is no model file {str(self._path)!r}: give --judge local:PATH with the path of a GGUF file")
         self._settings = settings
         self._serve = serve or _served
         self._start = asyncio.Lock()
@@ -74,5 +74,5 @@ def _served(path: Path, key: str) -> tuple[Any, str]:
     try:
         server = xllamacpp.Server(parameters)
     except (RuntimeError, ValueError) as error:
-        raise ConfigError(f"the model file {path.name!r} cannot be loaded: is it a whole GGUF file, and is there memory for it?") from error
+        raise ConfigError(f"the model file {str(path)!r} cannot be loaded: is it a whole GGUF file, and is there memory for it?") from error
     return server, str(server.listening_address)

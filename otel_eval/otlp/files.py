@@ -24,6 +24,8 @@ MAX_ITEM_BYTES = 64 * 1024 * 1024
 """OTLP's recommended limit of one request, unpacked."""
 
 STDIN = "-"
+_PLACES_TOLD, _NAMES_TOLD = 3, 3
+_EMPTY = "empty_file"
 _EXPECTED = "OTLP traces or logs, an export of traces, or conversations in JSON"
 
 
@@ -37,34 +39,76 @@ class ReadReport:
     """Read items by kind: `span`, `log_record`, `conversation`."""
     rejected: dict[str, int] = field(default_factory=dict)
     """Items that could not be read, by reason."""
+    rejected_at: dict[str, list[str]] = field(default_factory=dict)
+    """File and line of the first of them, by reason."""
     oddities: dict[str, int] = field(default_factory=dict)
     """What was read or passed over although it is not as expected, by name."""
     passed_over: list[str] = field(default_factory=list)
     """Files of folders that hold nothing we know."""
+    empty: list[str] = field(default_factory=list)
+    """Files without anything in them."""
+    at: str = ""
+    """Where the record stands that was given last."""
     notes: list[str] = field(default_factory=list)
     """Sentences on single files."""
     errors: list[InputError] = field(default_factory=list)
     """One for each path that could not be read or holds nothing we know."""
 
     def count(self, record: Record) -> None:
-        """Count one record."""
+        """Count one record, which stands `at`."""
         if isinstance(record, Batch):
             _add(self.items, {"span": len(record.spans), "log_record": len(record.logs)})
             _add(self.rejected, record.rejected)
+            for reason in record.rejected:
+                self._place(reason, self.at)
             _add(self.oddities, record.notes)
         else:
             _add(self.items, {"conversation": 1})
+
+    def count_tally(self, name: str, tally: Tally) -> None:
+        """Count what a whole file had beside its records."""
+        _add(self.rejected, tally.rejected)
+        _add(self.oddities, tally.notes)
+        for reason in tally.rejected:
+            for line in tally.lines.get(reason) or [0]:
+                self._place(reason, _place(name, tally.word, line))
+        if _EMPTY in tally.notes:
+            self.empty.append(name)
+
+    def _place(self, reason: str, place: str) -> None:
+        places = self.rejected_at.setdefault(reason, [])
+        if place not in places and len(places) < _PLACES_TOLD:
+            places.append(place)
 
     def lines(self) -> list[str]:
         """The report in sentences for people, without any content."""
         read = ", ".join(f"{n} {kind.replace('_', ' ')}{'' if n == 1 else 's'}" for kind, n in self.items.items()) or "nothing"
         lines = [f"read {read} from {self.files} file{'' if self.files == 1 else 's'}"]
-        lines += [f"rejected {n}: {reason}" for reason, n in sorted(self.rejected.items())]
-        lines += [f"noted {n}: {name}" for name, n in sorted(self.oddities.items())]
+        lines += [f"rejected {n}: {reason}{self.places_of(reason)}" for reason, n in sorted(self.rejected.items())]
+        return lines + self.remarks()
+
+    def places_of(self, reason: str) -> str:
+        """Where the first of the rejected items stand, in brackets."""
+        places = self.rejected_at.get(reason)
+        return f" ({'; '.join(places)}{'; …' if len(places) < self.rejected[reason] else ''})" if places else ""
+
+    def remarks(self) -> list[str]:
+        """What else must be known, in sentences: oddities, and files that were not read."""
+        lines = [f"noted {n}: {name}" for name, n in sorted(self.oddities.items()) if name != _EMPTY]
+        if self.empty:
+            lines.append(f"{len(self.empty)} empty: {_some(self.empty)}")
         if self.passed_over:
-            some = ", ".join(repr(name) for name in self.passed_over[:3])
-            lines.append(f"passed over {len(self.passed_over)} without traces or logs: {some}{', …' if len(self.passed_over) > 3 else ''}")
+            lines.append(f"passed over {len(self.passed_over)} without traces or logs: {_some(self.passed_over)}")
         return lines + self.notes + [str(error) for error in self.errors]
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(map(repr, names[:_NAMES_TOLD])) + (", …" if len(names) > _NAMES_TOLD else "")
+
+
+def _place(name: str, word: str, line: int) -> str:
+    """A file and the line or message in it."""
+    return f"{name!r}, {word} {line}" if line else repr(name)
 
 
 def _add(counts: dict[str, int], more: Any) -> None:
@@ -96,7 +140,7 @@ def _read_folder(folder: Path, report: ReadReport, max_item_bytes: int) -> Itera
     for path in _files_in(folder):
         yield from _read_file(path, report, max_item_bytes, optional=True)
     if report.files == files_before:
-        report.errors.append(InputError(f"'{folder}' holds no file that can be read: expected {_EXPECTED}"))
+        report.errors.append(InputError(f"{str(folder)!r} holds no file that can be read: expected {_EXPECTED}"))
 
 
 def _files_in(folder: Path) -> Iterator[Path]:
@@ -110,7 +154,7 @@ def _read_file(path: Path, report: ReadReport, max_item_bytes: int, *, optional:
     try:
         stream = path.open("rb")
     except OSError as error:
-        report.errors.append(InputError(f"'{path}' cannot be read: {error.strerror}"))
+        report.errors.append(InputError(f"{str(path)!r} cannot be read: {error.strerror}"))
         return
     with stream:
         yield from _read_one(str(path), stream, report, max_item_bytes, optional=optional)
@@ -128,17 +172,17 @@ def _read_one(name: str, stream: BinaryIO | None, report: ReadReport, max_item_b
             if not known:
                 known = True
                 report.files += 1
+            report.at = _place(name, tally.word, tally.line)
             report.count(record)
             yield record
     except InputError as error:
-        report.errors.append(InputError(f"'{name}': {error}"))
+        report.errors.append(InputError(f"{name!r}: {error}"))
         return
     except DAMAGE as error:
-        report.notes.append(f"'{name}' is read up to where it is damaged: {error}")
+        report.notes.append(f"{name!r} is read up to where it is damaged: {error}")
         tally.reject("damaged_file")
     if known or tally.notes:
-        _add(report.rejected, tally.rejected)
-        _add(report.oddities, tally.notes)
+        report.count_tally(name, tally)
     elif optional:
         report.passed_over.append(name)
     else:
@@ -147,7 +191,7 @@ def _read_one(name: str, stream: BinaryIO | None, report: ReadReport, max_item_b
 
 def _unknown(name: str, tally: Tally) -> str:
     faults = ", ".join(sorted(tally.rejected)) or "no item"
-    return f"'{name}' holds nothing that can be read ({faults}): expected {_EXPECTED}"
+    return f"{name!r} holds nothing that can be read ({faults}): expected {_EXPECTED}"
 
 
 def _records(stream: BinaryIO, name: str, tally: Tally, max_bytes: int) -> Iterator[Record]:
@@ -157,7 +201,7 @@ def _records(stream: BinaryIO, name: str, tally: Tally, max_bytes: int) -> Itera
     if is_packed(head):
         head, stream = _peeked(unpacked_stream(stream, head))
     if not head:
-        tally.note("empty_file")
+        tally.note(_EMPTY)
     elif head[0] <= 8:  # no text and no protobuf tag of a request begins so, a length below 144 MiB does
         yield from _records_of_messages(stream, signal, tally, max_bytes)
     elif head[0] == 0x0A:  # the tag of a request's first field, and a newline
@@ -170,7 +214,9 @@ def _records(stream: BinaryIO, name: str, tally: Tally, max_bytes: int) -> Itera
 
 def _records_of_messages(stream: BinaryIO, signal: Signal, tally: Tally, max_bytes: int) -> Iterator[Record]:
     """The Collector's file exporter with `format: proto` or `compression: zstd`: four bytes of length, big-endian, then a message."""
+    tally.word = "message"
     while prefix := stream.read(4):
+        tally.line += 1
         size = int.from_bytes(prefix, "big")
         if size > max_bytes:
             tally.reject("item_too_large")

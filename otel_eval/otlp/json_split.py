@@ -6,11 +6,11 @@ itself: it ends where no JSON could go on, and the lines that it seemed to swall
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from otel_eval.errors import InputError
-from otel_eval.otlp.json_text import value_from_text
+from otel_eval.otlp.json_text import TooDeep, value_from_text
 from otel_eval.otlp.tally import Tally
 
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]{}]', re.DOTALL)
@@ -19,11 +19,15 @@ _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]{}]', re.DOTALL)
 _REQUEST_LINE = re.compile(rb'\{\s*"resource(?:Spans|Logs|Metrics)"')
 _GOES_ON_AFTER = tuple(b"{[,:")
 _GOES_ON_WITH = tuple(b"}],:")
-_NOTHING = object()
+_NOTHING, _TOO_DEEP = object(), object()
+_FAULTS: Mapping[object, str] = {_NOTHING: "broken_json", _TOO_DEEP: "json_nested_too_deep"}
 
 
 def values_from_lines(stream: BinaryIO, tally: Tally, *, max_bytes: int) -> Iterator[Any]:
-    """The values in order. Counted in `tally`: `broken_json`, and `item_too_large` for one of more than `max_bytes`."""
+    """The values in order, `tally.line` being the line on which the one that came last begins.
+
+    Counted in `tally`: `broken_json`, `json_nested_too_deep`, and `item_too_large` for one of more than `max_bytes`.
+    """
     splitter = _Splitter(tally, max_bytes)
     for line in _lines(stream, tally, max_bytes):
         yield from splitter.feed(line)
@@ -32,7 +36,9 @@ def values_from_lines(stream: BinaryIO, tally: Tally, *, max_bytes: int) -> Iter
 
 def _lines(stream: BinaryIO, tally: Tally, max_bytes: int) -> Iterator[bytes]:
     """The lines that are not blank. One that is too long is passed over without being held."""
+    number = 0
     while line := stream.readline(max_bytes + 1):
+        tally.line = number = number + 1
         if len(line) > max_bytes and not line.endswith(b"\n"):
             tally.reject("item_too_large")
             while line and not line.endswith(b"\n"):
@@ -42,9 +48,11 @@ def _lines(stream: BinaryIO, tally: Tally, max_bytes: int) -> Iterator[bytes]:
 
 
 def _whole_value(line: bytes) -> Any:
-    """The value that the line is, `_NOTHING` if it is none."""
+    """The value that the line is, `_NOTHING` if it is none, `_TOO_DEEP` if it is nested too deep to be read."""
     try:
         return value_from_text(line.strip().removesuffix(b","))
+    except TooDeep:
+        return _TOO_DEEP
     except InputError:
         return _NOTHING
 
@@ -59,6 +67,8 @@ class _Splitter:
         self._held: list[bytes] = []
         self._size = 0
         self._in_garbage = False
+        self._began = 0
+        """The line on which the value that is held begins."""
 
     def feed(self, line: bytes) -> Iterator[Any]:
         """The values that end with this line."""
@@ -72,6 +82,8 @@ class _Splitter:
             value = _whole_value(line)
             if value is _NOTHING:
                 yield from self._follow(line)
+            elif value is _TOO_DEEP:
+                self._reject(_FAULTS[value])
             else:
                 self._in_garbage = False
                 yield value
@@ -93,6 +105,7 @@ class _Splitter:
                 if not self._depth:
                     self._check_between(line[start : token.start()])
                     start = token.start()
+                    self._began = self._tally.line
                 self._depth += 1
             elif mark in b"]}" and self._depth:
                 self._depth -= 1
@@ -130,18 +143,21 @@ class _Splitter:
 
     def _take(self) -> Iterator[Any]:
         text, too_large = b"".join(self._held), self._size > self._max_bytes
-        self._forget()
         value = _NOTHING if too_large else _whole_value(text)
-        if value is _NOTHING:
-            self._reject("item_too_large" if too_large else "broken_json")
+        if value is _NOTHING or value is _TOO_DEEP:
+            self._reject("item_too_large" if too_large else _FAULTS[value])
+            self._forget()
         else:
+            here, self._tally.line = self._tally.line, self._began
+            self._forget()
             self._in_garbage = False
             yield value
+            self._tally.line = here
 
     def _is_broken_before(self, line: bytes) -> bool:
         """Whether no JSON value could go on with this line."""
         if _REQUEST_LINE.match(line):
-            return _whole_value(line) is not _NOTHING
+            return _whole_value(line) not in (_NOTHING, _TOO_DEEP)
         before, after = (self._held or [b""])[-1].rstrip()[-1:], line.lstrip()[:1]
         return bool(before) and before[0] not in _GOES_ON_AFTER and after[0] not in _GOES_ON_WITH
 
@@ -152,7 +168,9 @@ class _Splitter:
     def _reject(self, reason: str) -> None:
         """Count once what belongs together: the rest of a broken value is the same fault."""
         if not self._in_garbage:
+            here, self._tally.line = self._tally.line, self._began if self._depth else self._tally.line
             self._tally.reject(reason)
+            self._tally.line = here
         self._in_garbage = True
 
     def _forget(self) -> None:
@@ -165,5 +183,5 @@ def _values_of_lines(lines: list[bytes]) -> Iterator[Any]:
     for line in lines:
         if line.startswith(b"{"):
             value = _whole_value(line)
-            if value is not _NOTHING:
+            if value is not _NOTHING and value is not _TOO_DEEP:
                 yield value

@@ -124,7 +124,7 @@ def _put_aside(record: Mapping[str, Any], number: int, given: Conversion) -> Non
     except InputError as error:
         given.report.unreadable += 1
         if len(given.report.faults) < _SENTENCES_KEPT:
-            given.report.faults.append(f"conversation {number}: {error}")
+            given.report.faults.append(f"conversation {number} ({given.report.reading.at}): {error}")
         return
     given.conversations.append(conversation)
     given._records[id(conversation)] = record

@@ -96,6 +96,8 @@ class LeftOut:
     loose_logs: int
     unreadable_conversations: int
     rejected: Mapping[str, int]
+    rejected_at: Mapping[str, tuple[str, ...]]
+    """File and line of the first rejected items, by reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +132,7 @@ def diagnosis_of(conversion: Conversion, survey: Survey, dialects: Sequence[Dial
             spans=survey.unknown, names=dict(survey.unknown_names.most_common(_NAMES_SHOWN)), ordinary_spans=survey.ordinary
         ),
         left_out=_left_out(conversion),
-        notes=(*conversion.report.reading.notes, *(str(e) for e in conversion.report.reading.errors), *conversion.report.faults),
+        notes=(*conversion.report.reading.remarks(), *conversion.report.faults),
     )
 
 
@@ -240,4 +242,5 @@ def _left_out(conversion: Conversion) -> LeftOut:
         loose_logs=report.loose_logs,
         unreadable_conversations=report.unreadable,
         rejected=dict(report.reading.rejected),
+        rejected_at={reason: tuple(places) for reason, places in report.reading.rejected_at.items()},
     )

@@ -98,9 +98,14 @@ def _left_out(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
         "spans that came twice with different content: the one that ended later is used": out.conflicts,
         "log records without trace and span id": out.loose_logs,
         "conversations in JSON that are not as their form has it": out.unreadable_conversations,
-        **{f"rejected: {reason}": n for reason, n in out.rejected.items()},
+        **{f"rejected: {reason}{_places(out.rejected_at.get(reason, ()), n)}": n for reason, n in out.rejected.items()},
     }
     yield from ((f"{n} {what}", "") for what, n in said.items() if n)
+
+
+def _places(places: tuple[str, ...], count: int) -> str:
+    """Where rejected items stand, in brackets."""
+    return f" ({'; '.join(places)}{'; …' if len(places) < count else ''})" if places else ""
 
 
 def _some(names: Iterable[str]) -> str:

@@ -56,12 +56,12 @@ def references_from_file(path: Path) -> References:
         try:
             reference, keys = _reference(record), keys_of_record(record)
         except InputError as error:
-            raise InputError(f"{path.name}, {place}: {error}") from error
+            raise InputError(f"{str(path)!r}, {place}: {error}") from error
         if not keys:
-            raise InputError(f"{path.name}, {place}: no name; expected one of the members task, conversation_id or id")
+            raise InputError(f"{str(path)!r}, {place}: no name; expected one of the members task, conversation_id or id")
         for key in keys:
             if by_key.setdefault(key, reference) != reference:
-                raise InputError(f"{path.name}, {place}: {key!r} already stands for another reference")
+                raise InputError(f"{str(path)!r}, {place}: {key!r} already stands for another reference")
     return References(by_key=by_key)
 
 
@@ -76,7 +76,7 @@ def _records(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"dataset {path.name!r} cannot be read: {type(error).__name__}; give a JSON Lines file in UTF-8") from error
+        raise ConfigError(f"dataset {str(path)!r} cannot be read: {type(error).__name__}; give a JSON Lines file in UTF-8") from error
     whole = _whole(text)
     if isinstance(whole, Mapping):
         cases = whole.get("eval_cases", whole.get("evalCases"))
@@ -84,7 +84,7 @@ def _records(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     items = [(f"object {n}", value) for n, value in enumerate(whole, 1)] if isinstance(whole, list) else _lines(path, text)
     for place, value in items:
         if not isinstance(value, Mapping):
-            raise InputError(f"{path.name}, {place}: expected an object")
+            raise InputError(f"{str(path)!r}, {place}: expected an object")
         yield place, value
 
 
@@ -103,4 +103,4 @@ def _lines(path: Path, text: str) -> Iterator[tuple[str, Any]]:
         try:
             yield f"line {number}", json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{path.name}, line {number}: not JSON; expected one object a line") from error
+            raise InputError(f"{str(path)!r}, line {number}: not JSON; expected one object a line") from error

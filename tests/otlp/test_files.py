@@ -242,9 +242,49 @@ def test_lines_are_read_when_asked_for() -> None:
 
 
 def test_the_report_tells_everything_without_content() -> None:
-    """The lines for the end of a run name counts and reasons and no text of the telemetry."""
+    """The lines for the end of a run name counts, reasons and lines, and no text of the telemetry."""
     _, report = read(line(json_traces(json_span(1, name="secret"), json_span(2, spanId=""))) + b'{"secret": 1}\n')
-    assert report.lines() == ["read 1 span from 1 file", "rejected 1: invalid_span_id", "rejected 1: unknown_record"]
+    assert report.lines() == [
+        "read 1 span from 1 file",
+        "rejected 1: invalid_span_id ('standard input', line 1)",
+        "rejected 1: unknown_record ('standard input', line 2)",
+    ]
+
+
+def test_what_is_rejected_is_told_with_file_and_line(tmp_path: Path) -> None:
+    """The first three places of each reason, as the path was given: lines, of pretty-printed values their first, or messages."""
+    pretty = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [json_span(1, spanId="")]}]}]}, indent=1).encode() + b"\n"
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.jsonl").write_bytes(line(REQUESTS[0]) + pretty + b'{"no": json}\n' + b"\n" + b"5\n" * 4)
+    (tmp_path / "in" / "b.binpb").write_bytes(b"\0\0\0\2{}" + b"\0\0\0\1\xff")
+    report = ReadReport()
+    list(read_paths([tmp_path / "in"], report=report))
+    a = repr(str(tmp_path / "in" / "a.jsonl"))
+    bad = pretty.count(b"\n") + 2
+    assert report.rejected_at["invalid_span_id"] == [f"{a}, line 2"]
+    assert report.rejected_at["broken_json"] == [f"{a}, line {bad}"]
+    assert report.rejected_at["unknown_record"] == [f"{a}, line {bad + n}" for n in (2, 3, 4)]
+    assert (report.rejected["unknown_record"], report.passed_over) == (4, [str(tmp_path / "in" / "b.binpb")])
+    assert f"rejected 4: unknown_record ({a}, line {bad + 2}; {a}, line {bad + 3}; {a}, line {bad + 4}; …)" in report.lines()
+
+
+def test_files_that_are_empty_or_passed_over_are_named(tmp_path: Path) -> None:
+    """Whoever wonders where their traces are sees which files were not read."""
+    (tmp_path / "empty.json").touch()
+    (tmp_path / "notes.txt").write_text("my notes\n", encoding="utf-8")
+    (tmp_path / "traces.json").write_bytes(line(REQUESTS[0]))
+    report = ReadReport()
+    list(read_paths([tmp_path], report=report))
+    assert f"1 empty: {str(tmp_path / 'empty.json')!r}" in report.lines()
+    assert f"passed over 1 without traces or logs: {str(tmp_path / 'notes.txt')!r}" in report.lines()
+
+
+@pytest.mark.parametrize("text", [b"[" * 5000 + b"]" * 5000, b'{"a":\n' * 5000 + b"1" + b"}" * 5000], ids=["one line", "many lines"])
+def test_nesting_that_is_too_deep_is_told_as_such(text: bytes) -> None:
+    """It is no broken JSON: what is wrong with it is its depth. The next line is read."""
+    records, report = read(text + b"\n" + line(REQUESTS[0]))
+    assert report.rejected == {"json_nested_too_deep": 1}
+    assert names(records) == [NAMES[0]]
 
 
 @given(st.binary(max_size=120) | st.text(max_size=60).map(str.encode))

@@ -46,18 +46,19 @@ def test_a_set_of_cases_is_many_conversations(tmp_path: Path) -> None:
     broken = {"eval_id": "b", "conversation": [{}]}
     conversion = conversations_from_paths([written(tmp_path, {"eval_set_id": "s", "eval_cases": [broken, case]})])
     assert [(c.id, conversion.beside(c)) for c in conversion.conversations] == [("a", case)]
-    assert conversion.report.faults == [
-        "conversation 1: conversation[0].user_content is not there: expected what the user said, as an object with parts"
-    ]
+    (fault,) = conversion.report.faults
+    assert fault.startswith("conversation 1 (")
+    assert fault.endswith("line 1): conversation[0].user_content is not there: expected what the user said, as an object with parts")
 
 
 def test_a_broken_conversation_costs_only_itself(tmp_path: Path) -> None:
-    """The others are read; which one is left out and why is said, once for each of the first."""
+    """The others are read; which one is left out, in which line of which file, and why is said, once for each of the first."""
     broken = {"messages": [{"role": "critic", "content": "Secret"}]}
     conversion = conversations_from_paths([written(tmp_path, broken, LINE, *[broken] * 5)])
     assert [c.id for c in conversion.conversations] == ["given"]
     (line,) = [line for line in conversion.report.lines() if "in JSON" in line]
-    assert line.startswith("left out 6 conversations in JSON: conversation 1: messages[0].role is none of")
+    assert line.startswith("left out 6 conversations in JSON: conversation 1 ('")
+    assert "line 1): messages[0].role is none of" in line
     assert "conversation 4" in line
     assert "conversation 6" not in line
     assert "Secret" not in line
@@ -69,7 +70,7 @@ def test_nothing_readable_is_one_sentence(tmp_path: Path) -> None:
         (tmp_path / name).write_text("no traces")
     with pytest.raises(InputError, match=r"^'.*a\.txt' holds nothing that can be read .* \(and 1 more\)$"):
         conversations_from_paths([tmp_path / "a.txt", tmp_path / "b.txt"])
-    with pytest.raises(InputError, match=r"^conversation 1: messages\[0\] is a text: expected an object$"):
+    with pytest.raises(InputError, match=r"^conversation 1 \('.*', line 1\): messages\[0\] is a text: expected an object$"):
         conversations_from_paths([written(tmp_path, {"messages": ["Hello"]})])
 
 

@@ -149,7 +149,7 @@ def _write(path: Path | None, make: Any) -> None:
     try:
         path.write_text(make(), encoding="utf-8")
     except OSError as error:
-        raise ConfigError(f"{path.name!r} cannot be written: {error.strerror}") from error
+        raise ConfigError(f"{str(path)!r} cannot be written: {error.strerror}") from error
 
 
 def _stdout_sink(format: str) -> Sink:

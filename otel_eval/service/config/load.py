@@ -79,13 +79,13 @@ def _tree_from_file(path: Path) -> dict[str, Any]:
         tree = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # the loader is a SafeLoader
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ConfigError(f"{path.name}{line}: {error.problem or 'no YAML'}") from None
+        raise ConfigError(f"{str(path)!r}{line}: {error.problem or 'no YAML'}") from None
     except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path.name} cannot be read as YAML: {type(error).__name__}") from None
+        raise ConfigError(f"{str(path)!r} cannot be read as YAML: {type(error).__name__}") from None
     if tree is None:
         return {}
     if not isinstance(tree, dict):
-        raise ConfigError(f"{path.name}: expected sections such as `judge:`, got a {type(tree).__name__}")
+        raise ConfigError(f"{str(path)!r}: expected sections such as `judge:`, got a {type(tree).__name__}")
     return _without_empty_sections(tree, Config)
 
 

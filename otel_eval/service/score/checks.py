@@ -34,7 +34,7 @@ def _from_file(path: Path) -> Iterator[MetricRun]:
             record = json.loads(line)
             name = record["name"]
         except (ValueError, TypeError, KeyError):
-            raise ConfigError(f"--check {path.name!r}, line {number}: expected an object with 'name' and 'question'") from None
+            raise ConfigError(f"--check {str(path)!r}, line {number}: expected an object with 'name' and 'question'") from None
         yield check_run(str(name), _parameters(record))
 
 

@@ -145,7 +145,7 @@ def _adk_runs(path: Path) -> list[MetricRun]:
     try:
         return [MetricRun(metric=metric) for metric in metrics_from_eval_config(path.read_text(encoding="utf-8"))]
     except (ValueError, OSError) as error:
-        raise ConfigError(f"--eval-config {path.name!r}: {error}") from error
+        raise ConfigError(f"--eval-config {str(path)!r}: {error}") from error
 
 
 def _limits(options: Options) -> Limits:

@@ -48,7 +48,7 @@ def opened(path: Path) -> tuple[Earlier, TextIO]:
         if len(whole) < len(text):
             stream.truncate(len(whole.encode()))
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"--out {path.name!r} cannot be used: {type(error).__name__}") from error
+        raise ConfigError(f"--out {str(path)!r} cannot be used: {type(error).__name__}") from error
     return earlier, stream
 
 
@@ -59,5 +59,5 @@ def _rows(path: Path, text: str) -> dict[str, dict[str, Any]]:
             row = json.loads(line)
             rows[row["result_id"]] = row
         except (ValueError, TypeError, KeyError):
-            raise ConfigError(f"--out {path.name!r}, line {number}, is no result of ours: name a new file") from None
+            raise ConfigError(f"--out {str(path)!r}, line {number}, is no result of ours: name a new file") from None
     return rows
