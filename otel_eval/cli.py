@@ -18,6 +18,8 @@ MISSED = 1
 """A threshold was not met, or there was nothing to work on."""
 UNUSABLE = 2
 """The input, an option or the configuration cannot be used; click's own code for wrong usage."""
+NOTHING_SCORED = 3
+"""There was something to score, and no metric has a value because judge or metric failed everywhere."""
 INTERRUPTED = 130
 """128 + SIGINT, as shells report it."""
 PIPE_CLOSED = 141
@@ -26,8 +28,9 @@ PIPE_CLOSED = 141
 EXIT_CODES = f"""\b
 Exit codes:
   0    done
-  {MISSED}    a threshold was not met, or there was nothing to score
+  {MISSED}    a threshold was not met, or there was no conversation to work on
   {UNUSABLE}    the input, an option or the configuration cannot be used
+  {NOTHING_SCORED}    nothing was scored: judge or metric failed on everything
   {INTERRUPTED}  interrupted
   {PIPE_CLOSED}  the reader of the output went away
 """
@@ -72,11 +75,35 @@ def run_command(command: str, /, **options: Any) -> int:
 
 
 def names_from_text(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of all texts, each split at its commas: ("a, b", "c") gives ("a", "b", "c")."""
-    return tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
+    """The names of all texts, each split at its commas: ("a, b", "c") gives ("a", "b", "c"). A text without any is wrong usage."""
+    split = [[name.strip() for name in text.split(",") if name.strip()] for text in texts]
+    if not all(split):
+        raise click.BadParameter("expected names, got an empty text")
+    return tuple(name for names in split for name in names)
 
 
-PATHS = click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True, path_type=Path))
+class Words(click.types.StringParamType):
+    """A text with something in it: a variable of a script that is not set is a mistake, and not the same as leaving the option away."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not str(value).strip():
+            self.fail("expected something, got an empty text", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class File(click.Path):
+    """A path with something in it."""
+
+    def convert(self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not os.fspath(value).strip():
+            self.fail("expected a path, got an empty text", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+WORDS = Words()
+
+
+PATHS = click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=File(exists=True, allow_dash=True, path_type=Path))
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Write JSON, for programs.")
 JOIN_BY_HISTORY = click.option(
     "--join-by-history",
@@ -132,12 +159,14 @@ def dialects(**options: Any) -> int:
     "--metric",
     "metrics",
     metavar="NAME",
+    type=WORDS,
     multiple=True,
     help="A metric to run, `NAME:parameter=value` with parameters, or `module:function`; may be repeated. Without it: all that apply.",
 )
 @click.option(
     "--topics",
     metavar="A,B",
+    type=WORDS,
     multiple=True,
     callback=names_from_text,
     help="Topics the agent is meant to keep to; may be repeated.",
@@ -146,51 +175,55 @@ def dialects(**options: Any) -> int:
     "--check",
     "checks",
     metavar="NAME=QUESTION",
+    type=WORDS,
     multiple=True,
     help="A yes/no question on the answer alone, or a JSON Lines file of them; may be repeated.",
 )
 @click.option(
     "--eval-config",
     metavar="FILE.json",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=File(exists=True, dir_okay=False, path_type=Path),
     help="Metrics from an EvalConfig of Google's ADK.",
 )
 @click.option("--compat", type=click.Choice(["ragas", "ragas-legacy", "adk"]), help="The numbers of that library, with its oddities.")
 @click.option(
     "--judge",
     metavar="JUDGE",
+    type=WORDS,
     help=(
         "heuristic: built in, no network; openai: any OpenAI-compatible endpoint; local:PATH: a GGUF file, served in this process; or a "
         "plug-in. Without it: openai if a model is named, else heuristic."
     ),
 )
-@click.option("--judge-model", metavar="MODEL", help="The model that judges. The key is read from OPENAI_API_KEY.")
+@click.option("--judge-model", metavar="MODEL", type=WORDS, help="The model that judges. The key is read from OPENAI_API_KEY.")
 @click.option(
     "--first-judge",
     metavar="KIND:MODEL",
+    type=WORDS,
     help="A cheap judge at the same endpoint that is asked first: decisions:MODEL or openai:MODEL; doubts and failures go on.",
 )
 @click.option(
     "--samples", metavar="N", type=click.IntRange(min=1), default=1, show_default=True, help="Opinions asked for; majority counts."
 )
-@click.option("--base-url", metavar="URL", help="The judge's endpoint; without it OPENAI_BASE_URL, else OpenAI's.")
+@click.option("--base-url", metavar="URL", type=WORDS, help="The judge's endpoint; without it OPENAI_BASE_URL, else OpenAI's.")
 @click.option("--max-tokens", metavar="N", type=click.IntRange(min=1), help="Most tokens that judging may take.")
 @click.option("--max-usd", metavar="USD", type=click.FloatRange(min=0), help="Most that judging may cost; needs --price.")
-@click.option("--price", metavar="IN/OUT", help="USD for a million tokens of the judge, in and out (and cached): 0.15/0.60.")
+@click.option("--price", metavar="IN/OUT", type=WORDS, help="USD for a million tokens of the judge, in and out (and cached): 0.15/0.60.")
 @click.option("--concurrency", metavar="N", type=click.IntRange(min=1), default=16, show_default=True, help="Conversations at a time.")
 @click.option("--format", type=click.Choice(["table", "jsonl"]), default="table", show_default=True, help="How results are written.")
 @click.option(
     "--out",
     metavar="FILE.jsonl",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=File(dir_okay=False, path_type=Path),
     help="Also append the results to a file; run again, it goes on after an interruption without judging twice.",
 )
-@click.option("--otlp", "otlp_endpoint", metavar="ENDPOINT", help="Also send the results as OTLP events to this endpoint.")
-@click.option("--junit", metavar="FILE.xml", type=click.Path(dir_okay=False, path_type=Path), help="Also write JUnit XML.")
-@click.option("--markdown", metavar="FILE.md", type=click.Path(dir_okay=False, path_type=Path), help="Also write a summary in Markdown.")
+@click.option("--otlp", "otlp_endpoint", metavar="ENDPOINT", type=WORDS, help="Also send the results as OTLP events to this endpoint.")
+@click.option("--junit", metavar="FILE.xml", type=File(dir_okay=False, path_type=Path), help="Also write JUnit XML.")
+@click.option("--markdown", metavar="FILE.md", type=File(dir_okay=False, path_type=Path), help="Also write a summary in Markdown.")
 @click.option(
     "--fail-under",
     metavar="METRIC=VALUE",
+    type=WORDS,
     multiple=True,
     help="Exit code 1 if the mean of a metric is lower; may be repeated.",
 )
@@ -199,18 +232,19 @@ def dialects(**options: Any) -> int:
     "--references",
     "references",
     metavar="FILE.jsonl",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=File(exists=True, dir_okay=False, path_type=Path),
     help="What conversations are held against, one JSON object a line.",
 )
 @click.option(
     "--task-key",
     metavar="NAME",
+    type=WORDS,
     help="Span attribute, or field beside a conversation in JSON, that names its task, for `otel-eval passk`.",
 )
 @click.option(
     "--config",
     metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=File(exists=True, dir_okay=False, path_type=Path),
     help="Metrics, judge, topics and references from a configuration; options go before it.",
 )
 @JOIN_BY_HISTORY
@@ -224,7 +258,9 @@ def score(**options: Any) -> int:
 
 
 @main.command()
-@click.option("--metric", "metrics", metavar="NAME", multiple=True, help="The metric whose results are counted; may be repeated.")
+@click.option(
+    "--metric", "metrics", metavar="NAME", type=WORDS, multiple=True, help="The metric whose results are counted; may be repeated."
+)
 @click.option(
     "-k",
     "k",
@@ -236,12 +272,14 @@ def score(**options: Any) -> int:
 @click.option(
     "--passed-from", metavar="VALUE", type=float, default=1.0 - 1e-6, show_default=True, help="A trial with this value or more has passed."
 )
-@click.option("--task-key", metavar="NAME", help="The member of a line that is the same for all trials of a task, instead of `task`.")
+@click.option(
+    "--task-key", metavar="NAME", type=WORDS, help="The member of a line that is the same for all trials of a task, instead of `task`."
+)
 @click.option("--leave-out-short", is_flag=True, help="Leave out tasks with fewer than K trials instead of refusing.")
 @click.option("--by-task", is_flag=True, help="Also show n and c of every task.")
 @AS_JSON
 @click.argument(
-    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+    "paths", metavar="PATH...", nargs=-1, required=True, type=File(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 )
 def passk(**options: Any) -> int:
     """Say how likely it is that K trials of a task all pass (pass^k).
@@ -258,26 +296,26 @@ def passk(**options: Any) -> int:
 CONFIG = click.option(
     "--config",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=File(dir_okay=False, path_type=Path),
     help="The configuration; without it OTEL_EVAL_CONFIG, else otel-eval.yaml if there is one, else defaults.",
 )
 
 
 @main.command()
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
-@click.argument("path", required=False, default="otel-eval.yaml", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("path", required=False, default="otel-eval.yaml", type=File(dir_okay=False, path_type=Path))
 def init(**options: Any) -> int:
     """Write a commented configuration to PATH (otel-eval.yaml)."""
     return run_command("init", **options)
 
 
 SERVER = click.option(
-    "--server", metavar="URL", help="A running server, such as http://localhost:4318; its token from OTEL_EVAL__RECEIVE__TOKEN."
+    "--server", metavar="URL", type=WORDS, help="A running server, such as http://localhost:4318; its token from OTEL_EVAL__RECEIVE__TOKEN."
 )
 STORE = click.option(
     "--store",
     metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=File(exists=True, dir_okay=False, path_type=Path),
     help="The store's file; without it the one of the configuration.",
 )
 
@@ -285,7 +323,10 @@ STORE = click.option(
 @main.command()
 @CONFIG
 @click.option(
-    "--inline", metavar="ENDPOINT", help="Forward everything to this OTLP/HTTP endpoint, with result events added to judged spans."
+    "--inline",
+    metavar="ENDPOINT",
+    type=WORDS,
+    help="Forward everything to this OTLP/HTTP endpoint, with result events added to judged spans.",
 )
 def serve(**options: Any) -> int:
     """Score live traffic: take OTLP, score what is complete, send results on.
@@ -318,7 +359,7 @@ def worker(**options: Any) -> int:
 @SERVER
 @STORE
 @AS_JSON
-@click.argument("id")
+@click.argument("id", type=WORDS)
 def explain(**options: Any) -> int:
     """Say what became of the trace, conversation or result ID, and why.
 
@@ -362,7 +403,7 @@ def store_vacuum(**options: Any) -> int:
 @CONFIG
 @STORE
 @click.option(
-    "--requests", metavar="FOLDER", type=click.Path(file_okay=False, path_type=Path), help="Also write the kept requests as files there."
+    "--requests", metavar="FOLDER", type=File(file_okay=False, path_type=Path), help="Also write the kept requests as files there."
 )
 def store_export(**options: Any) -> int:
     """Write outcomes, results and deliveries as JSON lines."""
@@ -372,7 +413,7 @@ def store_export(**options: Any) -> int:
 @store.command("revive")
 @CONFIG
 @STORE
-@click.argument("sink")
+@click.argument("sink", type=WORDS)
 def store_revive(**options: Any) -> int:
     """Send once more what SINK refused for good; the worker must not run."""
     return run_command("store", action="revive", **options)
@@ -417,7 +458,7 @@ def list_metrics(**options: Any) -> int:
 
 @metrics.command("show")
 @AS_JSON
-@click.argument("name")
+@click.argument("name", type=WORDS)
 def show_metric(**options: Any) -> int:
     """Show all that is known of the metric NAME."""
     return run_command("metrics", **options)

@@ -86,4 +86,33 @@ def test_a_path_that_is_not_there_is_wrong_usage(command: str, tmp_path: Path) -
 def test_topics_are_split_at_commas() -> None:
     """`--topics "a, b" --topics c` gives three topics."""
     context = click.Context(main)
-    assert names_from_text(context, click.Option(["--topics"]), ("a, b", "c", " ,")) == ("a", "b", "c")
+    assert names_from_text(context, click.Option(["--topics"]), ("a, b", "c,")) == ("a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("score", "--otlp", ""),
+        ("score", "--topics", ""),
+        ("score", "--topics", " , "),
+        ("score", "--judge-model", " "),
+        ("score", "--metric", ""),
+        ("score", "--fail-under", ""),
+        ("score", "--out", ""),
+        ("score", "--junit", " "),
+        ("score", "--config", ""),
+        ("passk", "--task-key", ""),
+        ("serve", "--inline", ""),
+        ("explain", ""),
+        ("metrics", "show", ""),
+        ("init", ""),
+    ],
+    ids=" ".join,
+)
+def test_an_empty_value_is_wrong_usage(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    """A variable of a script that is not set is told, and not taken for an option that was left away."""
+    file = tmp_path / "traces.json"
+    file.write_text("{}")
+    told = CliRunner().invoke(main, [*arguments, *([str(file)] if arguments[0] in ("score", "passk") else [])])
+    assert (told.exit_code, told.stdout) == (UNUSABLE, "")
+    assert "empty text" in told.stderr

@@ -10,6 +10,7 @@ from otel_eval.judges.base import Judge, Question, Reply, question_key, use_sum
 from otel_eval.judges.panel import deciding_words, decision
 from otel_eval.judges.wrap import use_of
 
+ACCEPT, AUDIT = 0.9, 0.05
 _AUDIT_STEPS = 10_000
 
 
@@ -22,8 +23,8 @@ class CascadeJudge:
 
     first: Judge
     second: Judge
-    accept: float = 0.9
-    audit: float = 0.05
+    accept: float = ACCEPT
+    audit: float = AUDIT
     """Share of accepted answers that the second judge sees too."""
     audited: int = 0
     audit_differs: int = 0

@@ -1,12 +1,13 @@
 """The chain around a model: (cascade →) cache → panel → breaker → retry → repair → limit → budget → model, a judge in a judge each."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from otel_eval.judges.base import Judge
 from otel_eval.judges.breaker import BreakerJudge
 from otel_eval.judges.budget import BudgetJudge
 from otel_eval.judges.cache import CacheJudge, SqliteStore, Store
-from otel_eval.judges.cascade import CascadeJudge
+from otel_eval.judges.cascade import ACCEPT, AUDIT, CascadeJudge
 from otel_eval.judges.ledger import Ledger, SqliteLedger
 from otel_eval.judges.limit import LimitJudge
 from otel_eval.judges.panel import PanelJudge
@@ -23,9 +24,14 @@ class Books:
     ledger: Ledger = field(default_factory=SqliteLedger)
 
 
-def judge_cascade(first: Judge, second: Judge) -> Judge:
+def judge_cascade(first: Judge, second: Judge, *, accept: float = ACCEPT, audit: float = AUDIT) -> Judge:
     """A cheap judge, chain and all, before a strong one."""
-    return CascadeJudge(first=first, second=second)
+    return CascadeJudge(first=first, second=second, accept=accept, audit=audit)
+
+
+def judge_panel(judges: Sequence[Judge]) -> Judge:
+    """Several judges, chains and all, of which the majority counts."""
+    return PanelJudge(judges=judges)
 
 
 def judge_chain(model: Judge, settings: JudgeSettings, books: Books | None = None) -> Judge:

@@ -37,6 +37,11 @@ class Limits:
     run_tokens: int | None = None
     run_usd: float | None = None
 
+    @property
+    def in_usd(self) -> bool:
+        """Whether any of them is in USD, so that prices must be known."""
+        return any(limit is not None for limit in (self.minute_usd, self.day_usd, self.run_usd))
+
 
 NO_LIMITS = Limits()
 
@@ -45,6 +50,8 @@ NO_LIMITS = Limits()
 class JudgeSettings:
     """Where the judge is, how it is asked, and what it may take. None leaves a field out of the request, or a limit away."""
 
+    kind: str = ""
+    """Which judge it is, such as `openai` or `decisions`: two kinds at one address are two judges."""
     model: str = ""
     base_url: str | None = None
     api_key: str = field(default="", repr=False)
@@ -73,4 +80,5 @@ class JudgeSettings:
     @property
     def identity(self) -> str:
         """Everything that could change an answer: part of every cache key."""
-        return repr((self.base_url, self.model, self.temperature, self.seed, self.reasoning_effort, self.logprobs))
+        asked = (self.temperature, self.seed, self.reasoning_effort, self.logprobs, self.samples)
+        return repr((self.kind, self.wire, self.base_url, self.model, *asked))

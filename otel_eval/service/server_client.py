@@ -9,7 +9,7 @@ from urllib.parse import quote, urlsplit
 
 from otel_eval.errors import ConfigError
 from otel_eval.service.config import Config
-from otel_eval.service.serve.building import secret_text
+from otel_eval.service.judge_config import secret_text
 
 _TIMEOUT_S = 10.0
 

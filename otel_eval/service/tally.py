@@ -80,6 +80,21 @@ class Tally:
         elif use.kind == "model":
             self.unpriced_calls += use.calls
 
+    @property
+    def has_failures(self) -> bool:
+        """Whether some metric that applied has no value."""
+        return any(tally.failed for tally in self.metrics.values())
+
+    def nothing_scored(self) -> str | None:
+        """A sentence where no metric has a value on any conversation, with the reasons; None where there is one."""
+        if any(tally.values for tally in self.metrics.values()):
+            return None
+        skipped, failed = Counter[str](), Counter[str]()
+        for tally in self.metrics.values():
+            skipped, failed = skipped + tally.skipped, failed + tally.failed
+        reasons = [*_named("failed", failed), *_named("were skipped", skipped)]
+        return f"nothing was scored: {'; '.join(reasons) or 'no metric was run'}"
+
     def lines(self) -> Iterator[str]:
         """A sentence for each metric and category, then one for the cost."""
         for name, tally in self.metrics.items():
@@ -106,6 +121,13 @@ def _mean(tally: MetricTally) -> str:
         return "no score"
     interval = "" if tally.interval is None else " (95 % {:.2f} to {:.2f})".format(*tally.interval)
     return f"mean {tally.mean:.3f} of {len(tally.values)}{interval}"
+
+
+def _named(word: str, counts: Counter[str]) -> Iterator[str]:
+    """How many results came to that, and why."""
+    if counts:
+        named = ", ".join(f"{reason} {count}" for reason, count in counts.most_common())
+        yield f"{counts.total()} results {word} ({named})"
 
 
 def _reasons(word: str, counts: Counter[str]) -> str:

@@ -10,7 +10,8 @@ from typing import Any
 from otel_eval.service.config import Config, load_config
 from otel_eval.service.config.render import shown
 from otel_eval.service.config.values import text_from_bytes, text_from_seconds
-from otel_eval.service.serve.building import is_wide, judge_kind, judge_settings, plan_from_config, sinks_from_config
+from otel_eval.service.judge_config import judge_from_config, judge_kind, judge_settings
+from otel_eval.service.serve.building import is_wide, plan_from_config, sinks_from_config
 from otel_eval.service.serve.plan import Plan, PlannedRun
 from otel_eval.service.serve.reception import hop_from_config, receive_settings
 
@@ -46,7 +47,7 @@ def check_lines(config: Config) -> Iterator[str]:
     yield from _completion_lines(config)
     for planned in plan.runs:
         yield _metric_line(planned, plan)
-    yield _judge_line(config)
+    yield from _judge_lines(config)
     names = list(sinks_from_config(config, os.environ))
     yield f"results go to: {', '.join(names) or 'nowhere'}"
     if hop_from_config(config, os.environ) is not None:
@@ -81,9 +82,15 @@ def _metric_line(planned: PlannedRun, plan: Plan) -> str:
     return f"metric: {planned.name} at the {'trace' if planned.at_trace else 'end of the conversation'}{rate}"
 
 
-def _judge_line(config: Config) -> str:
-    kind = judge_kind(config.judge)
+def _judge_lines(config: Config) -> Iterator[str]:
+    judge_from_config(config.judge, os.environ)
+    kind, c = judge_kind(config.judge), config.judge
     if kind == "heuristic":
-        return "judge: built-in rules; set judge.model for a model"
-    settings = judge_settings(config.judge, kind, os.environ)
-    return f"judge: {settings.model} at {settings.base_url} ({kind})"
+        yield "judge: built-in rules; set judge.model for a model"
+        return
+    settings = judge_settings(c, kind, os.environ)
+    yield f"judge: {settings.model} at {settings.base_url} ({kind})"
+    if c.first is not None:
+        yield f"asked first: {c.first.model} at {c.first.base_url or settings.base_url} ({c.first.kind}), trusted from {c.first.accept:g}"
+    for other in c.panel:
+        yield f"with a vote: {other.model} at {other.base_url or settings.base_url} ({other.kind})"

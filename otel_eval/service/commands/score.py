@@ -6,7 +6,7 @@ import secrets
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -17,39 +17,43 @@ from otel_eval.errors import ConfigError, OtelEvalError
 from otel_eval.model import Failed, Report
 from otel_eval.otlp.endpoint import endpoint_from_env, url_of_signal
 from otel_eval.scoring import Settings, score_conversations
-from otel_eval.service.convert import conversations_from_paths
+from otel_eval.service.convert import Conversion, conversations_from_paths
 from otel_eval.service.judge_choice import NOTE
 from otel_eval.service.metric_choice import uses_judge
-from otel_eval.service.score.options import Options, Plan, plan_from_options
+from otel_eval.service.progress import unwatched, watch_for
+from otel_eval.service.score.options import Options, Plan, plan_from_conversion, prepared_from_options
 from otel_eval.service.score.resume import Earlier, opened
 from otel_eval.service.score.summaries import junit_from_rows, markdown_from_rows
-from otel_eval.service.score.thresholds import missed, thresholds_from_texts
+from otel_eval.service.score.thresholds import missed, refuse_unknown, thresholds_from_texts
 from otel_eval.service.tally import Tally
 from otel_eval.sinks.base import Sink
 from otel_eval.sinks.jsonl import JsonlSink, object_from_result
 from otel_eval.sinks.otlp_events import OtlpEventSink
 from otel_eval.sinks.table import TableSink
 
-DONE, MISSED = 0, 1
+DONE, MISSED, NOTHING_SCORED = 0, 1, 3
 _STOPS_ALL: Final = frozenset({"judge_auth", "judge_quota", "judge_misconfigured"})
 """Reasons of a judge that cannot be asked at all until somebody changes something."""
 
 
 def run(**given: Any) -> int:
-    """Score what is in the paths. 0 when done; 1 for no conversation or a missed threshold; ConfigError when judging cannot work at all."""
+    """Score what is in the paths.
+
+    0 when done, 1 for no conversation or a missed threshold, 3 where no metric has a value and some failed; ConfigError when judging cannot
+    work at all.
+    """
     options = Options(**given)
-    keep = (options.task_key,) if options.task_key else ()
-    conversion = conversations_from_paths(options.paths, join_by_history=options.join_by_history, stdin=sys.stdin.buffer, keep=keep)
+    thresholds = thresholds_from_texts(options.fail_under)
+    otlp = _otlp_sink(options.otlp_endpoint) if options.otlp_endpoint is not None else None
+    _refuse_places(options)
+    prepared = prepared_from_options(options, os.environ)
+    conversion = _converted(options)
     conversion.report.print(sys.stderr)
     if not conversion.conversations:
         _say("there is no conversation in the input; `otel-eval doctor` says what was found")
         return MISSED
-    for place in (options.junit, options.markdown):
-        if place is not None and not place.parent.is_dir():
-            raise ConfigError(f"{str(place)!r} cannot be written: its folder is not there; make it, or name another place")
-    plan = plan_from_options(options, conversion, os.environ)
-    thresholds = thresholds_from_texts(options.fail_under, plan.names)
-    otlp = _otlp_sink(options.otlp_endpoint) if options.otlp_endpoint else None
+    plan = plan_from_conversion(options, prepared, conversion)
+    refuse_unknown(thresholds, plan.names)
     if plan.judge.kind == "heuristic" and options.judge is None and uses_judge(plan.runs):
         sys.stderr.write(NOTE + "\n")
     with ExitStack() as files:
@@ -60,10 +64,37 @@ def run(**given: Any) -> int:
         _say(line)
     if work.unsent is not None:
         raise ConfigError(f"not all results were sent with --otlp: {work.unsent}")
-    misses = list(missed(thresholds, work.tally))
-    for line in misses:
+    return _end(work.tally, thresholds)
+
+
+def _end(tally: Tally, thresholds: Mapping[str, float]) -> int:
+    """The exit code, with a sentence where it is not 0 or nothing has a value."""
+    misses = list(missed(thresholds, tally))
+    nothing = tally.nothing_scored()
+    for line in [*misses, *([nothing] if nothing else [])]:
         _say(line)
+    if nothing and tally.has_failures:
+        return NOTHING_SCORED
     return MISSED if misses else DONE
+
+
+def _refuse_places(options: Options) -> None:
+    """ConfigError for a file that could not be written at the end."""
+    for place in (options.junit, options.markdown, options.out):
+        if place is not None and not place.parent.is_dir():
+            raise ConfigError(f"{str(place)!r} cannot be written: its folder is not there; make it, or name another place")
+
+
+def _converted(options: Options) -> Conversion:
+    keep = (options.task_key,) if options.task_key else ()
+    progress = watch_for(sys.stderr)
+    try:
+        return conversations_from_paths(
+            options.paths, join_by_history=options.join_by_history, stdin=sys.stdin.buffer, keep=keep, watch=progress or unwatched
+        )
+    finally:
+        if progress is not None:
+            progress.clear()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -99,7 +130,9 @@ def _work(options: Options, plan: Plan, otlp: OtlpEventSink | None, files: ExitS
 
 async def _score(options: Options, plan: Plan, work: _Work) -> None:
     units = plan.remaining(work.earlier)
-    settings = Settings(secret=secrets.token_bytes(32), concurrency=options.concurrency, deadline_s=plan.deadline_s)
+    settings = Settings(
+        secret=secrets.token_bytes(32), concurrency=options.concurrency, deadline_s=plan.deadline_s, record_tokens=plan.record_tokens
+    )
     progress = _Progress(total=len(units))
     reports = score_conversations(units, lambda c: work.earlier.missing(c, plan.runs_of(c)), plan.judge.judge, settings)
     try:

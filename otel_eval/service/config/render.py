@@ -37,10 +37,15 @@ def _lines(section: type[BaseModel], values: Any, depth: int) -> Iterator[str]:
         if below is None:
             yield from _key_lines(name, field, values, indent)
         elif field.get_default() is None:
-            yield from (f"{indent}#{line}" for line in _plain({name: dict.fromkeys(below.model_fields)}))
+            yield from (f"{indent}#{line}" for line in _plain({name: _blank(below)}))
         else:
             yield f"{indent}{name}:"
             yield from _lines(below, getattr(values, name), depth + 1)
+
+
+def _blank(section: type[BaseModel]) -> dict[str, Any]:
+    """A section that may be left out, to be filled in: defaults, and null for what has none."""
+    return {name: None if field.default is PydanticUndefined else field.default for name, field in section.model_fields.items()}
 
 
 def _key_lines(name: str, field: FieldInfo, values: Any, indent: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from otel_eval.judges.cascade import ACCEPT, AUDIT
 from otel_eval.judges.habits import Rung
 from otel_eval.service.config.values import Duration, Secret, Size
 
@@ -174,6 +175,32 @@ class PriceConfig(Section):
     """Of input that the endpoint had cached; unset: the same as other input."""
 
 
+class OtherJudgeConfig(Section):
+    """Another judge. What is not named here is as of the judge itself."""
+
+    kind: str = "openai"
+    """`openai`, `decisions` (probabilities without reasons) or a plug-in's."""
+    model: str
+    """The model."""
+    base_url: str | None = None
+    """Its endpoint; unset: the judge's, with the judge's key."""
+    api_key_file: str | None = None
+    """File that holds its key; an endpoint of its own gets no other key."""
+    wire: Literal["decisions", "systemone"] = "decisions"
+    """What a `decisions` endpoint speaks: `/v1/decisions` or `/v1/systemone`."""
+    price: PriceConfig | None = None
+    """What it costs."""
+
+
+class FirstJudgeConfig(OtherJudgeConfig):
+    """A cheap judge that is asked first; what it is not sure of, or fails at, goes to the judge itself."""
+
+    accept: Annotated[float, Field(gt=0.5, le=1.0)] = ACCEPT
+    """Least confidence with which its verdict stands; where it states none, when it calls itself clear."""
+    audit: Share = AUDIT
+    """Share of its verdicts that the judge itself sees all the same: how often they differ is its error."""
+
+
 class JudgeConfig(Section):
     """Who judges."""
 
@@ -201,7 +228,12 @@ class JudgeConfig(Section):
     call_timeout: Duration = 60.0
     """For one call."""
     samples: Count = 1
-    """How many opinions are asked for; the majority counts."""
+    """How many opinions of the same model are asked for; the majority counts, and a tie is no verdict."""
+    panel: tuple[OtherJudgeConfig, ...] = ()
+    """Further judges, each with a vote; the majority counts, and a tie is no verdict. Each has `model`, and if need be `kind`, `base_url`,
+    `api_key_file`, `wire` and `price`."""
+    first: FirstJudgeConfig | None = None
+    """A cheap judge that is asked first."""
     concurrency: Count = 32
     """Most calls at a time; it starts with fewer and adapts."""
     price: PriceConfig | None = None

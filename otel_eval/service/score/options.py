@@ -6,23 +6,24 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from otel_eval.errors import ConfigError
-from otel_eval.judges.settings import NO_LIMITS, JudgeSettings, Limits, Price
+from otel_eval.judges.chain import Books
+from otel_eval.judges.settings import NO_LIMITS, Limits, Price
 from otel_eval.metrics.adk.config import metrics_from_eval_config
 from otel_eval.model import Conversation, Reference
 from otel_eval.scoring import MetricRun
 from otel_eval.service.config import Config
 from otel_eval.service.config.load import load_config
+from otel_eval.service.config.sections import ScoringConfig
 from otel_eval.service.convert import Conversion
-from otel_eval.service.judge_choice import JudgeChoice, choice_from_settings, judge_from_options, with_first_stage
+from otel_eval.service.judge_choice import LOCAL, JudgeChoice, judge_from_options, with_first_stage
+from otel_eval.service.judge_config import judge_from_config, judge_kind, judge_settings
 from otel_eval.service.metric_choice import default_names, labels_of, run_from_text, run_of
 from otel_eval.service.references import NO_REFERENCES, References, references_from_file
 from otel_eval.service.score.checks import checks_beside, checks_from_text
 from otel_eval.service.score.resume import Earlier
-from otel_eval.service.serve.building import judge_kind, judge_settings
 
 _LOCAL_DEADLINE_S = 1800.0
 """For one conversation with a model on this machine; reading a long record takes it minutes."""
-_DEADLINE_S = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,8 @@ class Plan:
     beside: Mapping[int, Sequence[MetricRun]] = field(default_factory=dict)
     """Checks of single conversations, by the conversation's identity."""
     judge: JudgeChoice
-    deadline_s: float = _DEADLINE_S
+    deadline_s: float
+    record_tokens: int
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -81,21 +83,57 @@ class Plan:
         return [(c, r) for c, r in self.units if earlier.missing(c, self.runs_of(c))]
 
 
-def plan_from_options(options: Options, conversion: Conversion, environ: Mapping[str, str]) -> Plan:
-    """The plan; ConfigError for the first thing that is wrong with the options."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What the options come to without any input: all that can be wrong with them is found here, before the first byte is read."""
+
+    config: Config | None
+    runs: Sequence[MetricRun]
+    """The metrics that are named; empty where all that apply are meant."""
+    dataset: References
+    topics: tuple[str, ...]
+    judge: JudgeChoice
+    deadline_s: float
+    record_tokens: int
+
+
+def prepared_from_options(options: Options, environ: Mapping[str, str]) -> Prepared:
+    """ConfigError or InputError for the first thing that is wrong with the options."""
     config = load_config(options.config, environ).config if options.config else None
-    units = list(_units(options, conversion, config))
-    beside = {id(c): found for c in conversion.conversations if (found := checks_beside(conversion.beside(c)))}
-    runs = _runs(options, config, units, has_checks=bool(beside))
+    scoring = config.scoring if config else ScoringConfig()
+    runs = _named_runs(options, config)
     labels_of(runs)
+    named = options.references or (Path(scoring.references) if scoring.references else None)
+    dataset = references_from_file(named) if named else NO_REFERENCES
     chosen = _judge(options, config, environ)
-    deadline_s = _LOCAL_DEADLINE_S if chosen.kind == "local" else config.scoring.deadline if config else _DEADLINE_S
-    return Plan(units=units, runs=runs, beside=beside, judge=chosen, deadline_s=deadline_s)
+    return Prepared(
+        config=config,
+        runs=runs,
+        dataset=dataset,
+        topics=options.topics or scoring.topics,
+        judge=chosen,
+        deadline_s=_LOCAL_DEADLINE_S if chosen.kind == "local" else scoring.deadline,
+        record_tokens=scoring.record_tokens,
+    )
+
+
+def plan_from_conversion(options: Options, prepared: Prepared, conversion: Conversion) -> Plan:
+    """The plan for these conversations. ConfigError for checks beside them that cannot be run."""
+    units = list(_units(options, prepared, conversion))
+    beside = {id(c): found for c in conversion.conversations if (found := checks_beside(conversion.beside(c)))}
+    runs = prepared.runs
+    if not runs and not beside:
+        runs = [run_from_text(name, compat=options.compat) for name in default_names(r for _, r in units)]
+    for own in beside.values():
+        labels_of([*runs, *own])
+    return Plan(
+        units=units, runs=runs, beside=beside, judge=prepared.judge, deadline_s=prepared.deadline_s, record_tokens=prepared.record_tokens
+    )
 
 
 def _judge(options: Options, config: Config | None, environ: Mapping[str, str]) -> JudgeChoice:
     """The judge of the command line; with a configuration its section, where options change what they name."""
-    price, limits = _price(options.price), _limits(options)
+    price, limits, books = _price(options.price), _limits(options), Books()
     if config is None:
         return judge_from_options(
             judge=options.judge,
@@ -106,39 +144,41 @@ def _judge(options: Options, config: Config | None, environ: Mapping[str, str]) 
             price=price,
             samples=options.samples,
             first=options.first_judge,
+            books=books,
         )
     named = {"kind": options.judge, "model": options.judge_model, "base_url": options.base_url}
+    if options.judge is not None and options.judge.startswith(LOCAL):
+        named |= {"kind": LOCAL.rstrip(":"), "model": options.judge.removeprefix(LOCAL)}
     section = config.judge.model_copy(update={name: value for name, value in named.items() if value is not None})
+    if options.first_judge:
+        section = section.model_copy(update={"first": None})
     kind = judge_kind(section)
-    settings = JudgeSettings() if kind == "heuristic" else judge_settings(section, kind, environ)
+    if kind == "heuristic":
+        return judge_from_config(section, environ)
+    settings = judge_settings(section, kind, environ, price=price)
     limits = settings.limits if limits == NO_LIMITS else limits
     samples = options.samples if options.samples > 1 else settings.samples
-    settings = replace(settings, price=price or settings.price, limits=limits, samples=samples)
-    chosen = choice_from_settings(kind, settings)
-    return with_first_stage(chosen, options.first_judge, settings) if options.first_judge else chosen
+    settings = replace(settings, limits=limits, samples=samples)
+    chosen = judge_from_config(section, environ, books, settings)
+    return with_first_stage(chosen, options.first_judge, settings, books) if options.first_judge else chosen
 
 
-def _units(options: Options, conversion: Conversion, config: Config | None) -> Iterator[tuple[Conversation, Reference]]:
+def _units(options: Options, prepared: Prepared, conversion: Conversion) -> Iterator[tuple[Conversation, Reference]]:
     """Each conversation with its reference; the topics of command line or configuration where nothing nearer says any."""
-    named = options.references or (Path(config.scoring.references) if config and config.scoring.references else None)
-    dataset: References = references_from_file(named) if named else NO_REFERENCES
-    topics = options.topics or (config.scoring.topics if config else ())
+    topics = prepared.topics
     for conversation in conversion.conversations:
-        beside = conversion.beside(conversation)
-        reference, _ = dataset.of(conversation, beside, task_key=options.task_key)
+        reference, _ = prepared.dataset.of(conversation, conversion.beside(conversation), task_key=options.task_key)
         yield conversation, replace(reference, topics=topics) if topics and not reference.topics else reference
 
 
-def _runs(options: Options, config: Config | None, units: Sequence[tuple[Conversation, Reference]], *, has_checks: bool) -> list[MetricRun]:
-    """The metrics that are named; without any name those of the configuration, else all that apply."""
+def _named_runs(options: Options, config: Config | None) -> list[MetricRun]:
+    """The metrics that are named; without any name those of the configuration."""
     runs = [run_from_text(text, compat=options.compat) for text in options.metrics]
     runs += [run for text in options.checks for run in checks_from_text(text)]
     runs += _adk_runs(options.eval_config) if options.eval_config else []
-    if runs:
+    if runs or config is None:
         return runs
-    if config is not None:
-        return [run_of(m.name, m.parameters, compat=m.compat or options.compat, if_known=m.compat is None) for m in config.metrics]
-    return [] if has_checks else [run_from_text(name, compat=options.compat) for name in default_names(r for _, r in units)]
+    return [run_of(m.name, m.parameters, compat=m.compat or options.compat, if_known=m.compat is None) for m in config.metrics]
 
 
 def _adk_runs(path: Path) -> list[MetricRun]:

@@ -1,23 +1,40 @@
 """Thresholds for continuous integration: `--fail-under METRIC=VALUE`."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from otel_eval.errors import ConfigError
 from otel_eval.service.tally import Tally
 
 
-def thresholds_from_texts(texts: Sequence[str], metrics: Sequence[str]) -> dict[str, float]:
-    """Least mean by metric. ConfigError for a text that is no `METRIC=NUMBER`, or a metric that is not run."""
+def thresholds_from_texts(texts: Sequence[str]) -> dict[str, float]:
+    """Least mean by metric. ConfigError for a text that is no `METRIC=NUMBER`."""
     found: dict[str, float] = {}
     for text in texts:
         name, equals, number = text.rpartition("=")
-        if not equals or name not in metrics:
-            raise ConfigError(f"--fail-under {text!r}: expected METRIC=NUMBER with one of the metrics that are run: {', '.join(metrics)}")
-        try:
-            found[name] = float(number)
-        except ValueError:
-            raise ConfigError(f"--fail-under {text!r}: {number!r} is no number") from None
+        if not equals or not name:
+            raise ConfigError(f"--fail-under {text!r}: expected METRIC=NUMBER")
+        if name in found:
+            raise ConfigError(f"--fail-under names {name!r} twice: give one value")
+        found[name] = _number(text, number)
     return found
+
+
+def _number(text: str, number: str) -> float:
+    try:
+        value = float(number)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ConfigError(f"--fail-under {text!r}: {number!r} is no number")
+    return value
+
+
+def refuse_unknown(thresholds: Mapping[str, float], metrics: Sequence[str]) -> None:
+    """ConfigError for a metric that is not run: its threshold would never be looked at."""
+    for name in thresholds:
+        if name not in metrics:
+            raise ConfigError(f"--fail-under {name!r} is not run: expected one of the metrics that are run: {', '.join(metrics)}")
 
 
 def missed(thresholds: Mapping[str, float], tally: Tally) -> Iterator[str]:

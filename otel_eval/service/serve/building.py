@@ -14,18 +14,15 @@ from uuid import UUID, uuid5
 
 from otel_eval.completion import CompletionLimits
 from otel_eval.errors import ConfigError, PluginError
-from otel_eval.judges import BUILTIN, builtin_judge
-from otel_eval.judges.chain import Books, judge_chain
+from otel_eval.judges.chain import Books
 from otel_eval.judges.ledger import Amount
-from otel_eval.judges.settings import JudgeSettings, Limits, Price
 from otel_eval.metrics.base import MetricCard
 from otel_eval.otlp.endpoint import Endpoint, Signal, endpoint_from_env, headers_from_text, url_of_signal, whole_url
-from otel_eval.registry import JUDGES, SINKS, load_plugin
+from otel_eval.registry import SINKS, load_plugin
 from otel_eval.sampling import Rules
-from otel_eval.service.config import Config, JudgeConfig, MetricConfig
+from otel_eval.service.config import Config, MetricConfig
 from otel_eval.service.config.sections import OtlpSinkConfig
-from otel_eval.service.config.values import Secret
-from otel_eval.service.judge_choice import OPENAI_URL, JudgeChoice
+from otel_eval.service.judge_config import secret_text
 from otel_eval.service.metric_choice import labels_of, run_of
 from otel_eval.service.references import NO_REFERENCES, references_from_file
 from otel_eval.service.serve.plan import Plan, PlannedRun
@@ -106,63 +103,9 @@ def _level(card: MetricCard) -> str:
     return card.level
 
 
-def judge_from_config(config: JudgeConfig, store: Store, environ: Mapping[str, str]) -> JudgeChoice:
-    """The judge with its chain, books and verdicts in the store."""
-    kind = judge_kind(config)
-    if kind == "heuristic":
-        rules = builtin_judge(kind, JudgeSettings())
-        return JudgeChoice(judge=rules, kind=kind, model=rules)
-    settings = judge_settings(config, kind, environ)
-    inner = builtin_judge(kind, settings) if kind in BUILTIN else load_plugin(JUDGES, kind, builtin=BUILTIN)(settings)
-    books = Books(store=store.verdicts(), ledger=store.ledger(Amount, run=RUN_NAME))
-    return JudgeChoice(judge=judge_chain(inner, settings, books), kind=kind, model=inner)
-
-
-def judge_kind(config: JudgeConfig) -> str:
-    return config.kind or ("openai" if config.model else "heuristic")
-
-
-def judge_settings(config: JudgeConfig, kind: str, environ: Mapping[str, str]) -> JudgeSettings:
-    """Where the judge is and what it may take. ConfigError says what is missing."""
-    url = config.base_url or environ.get("OPENAI_BASE_URL") or OPENAI_URL
-    key = secret_text(config.api_key, config.api_key_file, "judge.api_key_file") or environ.get("OPENAI_API_KEY", "")
-    if kind == "openai" and not config.model:
-        raise ConfigError("judge.kind is 'openai' and no model is named: set judge.model")
-    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
-        raise ConfigError("judge.base_url is no address: expected http://HOST/v1 or https://HOST/v1")
-    if kind == "openai" and not key and url == OPENAI_URL:
-        raise ConfigError("no key for the judge: set OPENAI_API_KEY or judge.api_key_file, or name another endpoint in judge.base_url")
-    b, p = config.budget, config.price
-    if p is None and (b.minute_usd or b.day_usd or b.run_usd):
-        raise ConfigError("judge.budget has a limit in dollars and judge.price is not set: give the price of a million tokens")
-    return JudgeSettings(
-        model=config.model or "",
-        base_url=url,
-        api_key=key,
-        headers=headers_from_text(config.headers.get_secret_value()) if config.headers else {},
-        format=config.format,
-        temperature=config.temperature,
-        seed=config.seed,
-        reasoning_effort=config.reasoning_effort,
-        call_timeout_s=config.call_timeout,
-        samples=config.samples,
-        start_concurrency=min(4, config.concurrency),
-        most_concurrency=config.concurrency,
-        price=Price(input_usd=p.input_usd, output_usd=p.output_usd, cached_input_usd=p.cached_input_usd) if p else None,
-        limits=Limits(**b.model_dump()),
-    )
-
-
-def secret_text(value: Secret | None, file: str | None, key: str) -> str:
-    """A secret from the environment, else from the file named beside it; empty without either."""
-    if value is not None:
-        return value.get_secret_value()
-    if file is None:
-        return ""
-    try:
-        return Path(file).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{key} {file!r} cannot be read: {type(error).__name__}") from None
+def books_of(store: Store) -> Books:
+    """Verdicts and spending in the store: both outlive the process."""
+    return Books(store=store.verdicts(), ledger=store.ledger(Amount, run=RUN_NAME))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

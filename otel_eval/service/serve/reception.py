@@ -7,7 +7,7 @@ from otel_eval.errors import ConfigError
 from otel_eval.otlp.endpoint import Endpoint, endpoint_from_env, headers_from_text, whole_url
 from otel_eval.otlp.receive.settings import ReceiveSettings, Tls, bind_from_text
 from otel_eval.service.config import Config, ReceiveConfig
-from otel_eval.service.serve.building import secret_text
+from otel_eval.service.judge_config import secret_text
 from otel_eval.service.serve.inline import Hop
 
 

@@ -18,7 +18,8 @@ from otel_eval.otlp.receive.reader import EnvelopeReader
 from otel_eval.otlp.receive.receiver import Receiver
 from otel_eval.service.config import Config, Loaded, load_config
 from otel_eval.service.judge_choice import JudgeChoice
-from otel_eval.service.serve.building import here, judge_from_config, plan_from_config, sinks_from_config, store_from_config
+from otel_eval.service.judge_config import judge_from_config
+from otel_eval.service.serve.building import books_of, here, plan_from_config, sinks_from_config, store_from_config
 from otel_eval.service.serve.inline import SINK, HeldSpans, Inline
 from otel_eval.service.serve.keeping import Keeper, keys_of_dialects
 from otel_eval.service.serve.lifecycle import Parts, parts_of
@@ -79,7 +80,8 @@ class Scorer:
             loaded = load_config(path, environ)
             config = with_inline(loaded.config, self.loaded.config.inline.endpoint)
             plan = _plan(config)
-            judge = judge_from_config(config.judge, self.parts.store, environ) if config.judge != self.loaded.config.judge else None
+            changed = config.judge != self.loaded.config.judge
+            judge = judge_from_config(config.judge, environ, books_of(self.parts.store)) if changed else None
         except OtelEvalError as error:
             return [f"the configuration was not read again: {error}"]
         before = self.loaded.config
@@ -136,7 +138,7 @@ def build(loaded: Loaded, environ: Mapping[str, str] = os.environ) -> Scorer:
         sinks[SINK] = held
     store = store_from_config(config)
     try:
-        judge = judge_from_config(config.judge, store, environ)
+        judge = judge_from_config(config.judge, environ, books_of(store))
     except OtelEvalError:
         store.close()
         raise

@@ -150,6 +150,48 @@ def test_what_is_wrong_is_said_before_anything_is_asked(traces: Path, arguments:
     assert said in result.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--metric", "goal_accuracy"),
+        ("--otlp", "localhost:4318"),
+        ("--judge", "openai"),
+        ("--fail-under", "agent_goal_accuracy"),
+        ("--price", "cheap"),
+        ("--check", "polite"),
+        ("--out", "no-such-folder/results.jsonl"),
+    ],
+    ids=" ".join,
+)
+def test_options_are_looked_at_before_the_input(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """Whoever scores an hour of traces learns at once what is wrong with an option: what is wrong with the input is told after it."""
+    broken = tmp_path / "broken.json"
+    broken.write_text("{", encoding="utf-8")
+    result = score(*arguments, str(broken))
+    assert result.exit_code == 2
+    assert arguments[1] in result.stderr or "--judge-model" in result.stderr
+    assert "broken" not in result.stderr
+
+
+def test_a_judge_that_fails_everywhere_is_exit_code_3(conversations: Path) -> None:
+    """Nothing was scored because of an error: that is no success, nor a bad agent, and one line says why."""
+    refusal = {"status": 400, "json": {"error": {"code": "content_filter"}}}
+    with judge_server([refusal]) as server:
+        asked = ("--metric", "agent_goal_accuracy", "--judge-model", "m", "--base-url", server.url)
+        plain = score(*asked, str(conversations))
+        under = score(*asked, "--fail-under", "agent_goal_accuracy=0", str(conversations))
+    assert (plain.exit_code, under.exit_code) == (3, 3)
+    assert plain.stderr.splitlines()[-1] == "otel-eval: nothing was scored: 10 results failed (judge_filtered 10)"
+    assert "agent_goal_accuracy has no score" in under.stderr
+
+
+def test_all_skipped_is_said(traces: Path) -> None:
+    """No metric applied: nothing went wrong, and the last line says that nothing was scored."""
+    result = score("--metric", "tool_call_f1", str(traces))
+    assert result.exit_code == 0
+    assert result.stderr.splitlines()[-1] == "otel-eval: nothing was scored: 1 results were skipped (needs_missing 1)"
+
+
 def test_nothing_to_score_is_exit_code_1(tmp_path: Path) -> None:
     """A trace file without a conversation is not an error, and not a success either."""
     path = tmp_path / "empty.json"
@@ -242,6 +284,8 @@ def test_a_file_that_is_not_ours_is_not_touched(conversations: Path, tmp_path: P
         ("agent_goal_accuracy=0.8", 1, "agent_goal_accuracy is 0.500; 0.8 was asked for"),
         ("tool_call_f1=0.8", 2, "one of the metrics that are run"),
         ("agent_goal_accuracy=high", 2, "is no number"),
+        ("agent_goal_accuracy=nan", 2, "is no number"),
+        ("agent_goal_accuracy", 2, "expected METRIC=NUMBER"),
     ],
 )
 def test_thresholds(conversations: Path, threshold: str, code: int, said: str) -> None:
@@ -332,6 +376,43 @@ def test_a_configuration_says_what_to_do(conversations: Path, tmp_path: Path) ->
     assert (plain.exit_code, other.exit_code) == (0, 0), plain.output + other.output
     assert {r["model"] for r in server.requests} == {"from-file", "from-option"}
     assert server.headers[0]["authorization"] == "Bearer sk-file"
+
+
+def test_a_configuration_carries_cascade_and_panel(conversations: Path, tmp_path: Path) -> None:
+    """`judge.first` is asked before the judge, which decides where that one is not sure; `judge.panel` has votes."""
+    config = tmp_path / "otel-eval.yaml"
+
+    def by_model(request: Any) -> dict[str, Any]:
+        model = request["model"]
+        return verdict(
+            {**VERDICT, "verdict": "no" if model == "contrary" else "yes", "certainty": "leaning" if model == "small" else "clear"}
+        )
+
+    with judge_server([by_model]) as server:
+        check = "metrics: [{name: check.booked, parameters: {question: 'Is it booked?'}}]\n"
+        judge = f"kind: openai, model: strong, base_url: '{server.url}'"
+        config.write_text(f"{check}judge: {{{judge}, first: {{model: small}}}}\n", encoding="utf-8")
+        cascade = score("--config", str(config), str(conversations))
+        by_cascade = [r["model"] for r in server.requests]
+        server.requests.clear()
+        config.write_text(f"{check}judge: {{{judge}, panel: [{{model: contrary}}, {{model: other}}]}}\n", encoding="utf-8")
+        panel = score("--config", str(config), str(conversations))
+    assert (cascade.exit_code, panel.exit_code) == (0, 0), cascade.output + panel.output
+    assert (by_cascade.count("small"), by_cascade.count("strong")) == (10, 10)
+    assert "check.booked: mean 1.000 of 10" in panel.stderr
+    assert {r["model"] for r in server.requests} == {"strong", "contrary", "other"}
+
+
+def test_a_budget_is_one_for_all_judges_of_a_run(conversations: Path) -> None:
+    """What the first judge of a cascade spends is not there for the second."""
+    leaning = verdict({**VERDICT, "certainty": "leaning"})
+    with judge_server([leaning]) as server:
+        strong = ("--check", "booked=Is it booked?", "--judge-model", "strong", "--base-url", server.url, "--concurrency", "1")
+        score(*strong, "--max-tokens", "6000", str(conversations))
+        alone = len(server.requests)
+        server.requests.clear()
+        score(*strong, "--max-tokens", "6000", "--first-judge", "openai:small", str(conversations))
+    assert 0 < len(server.requests) <= alone
 
 
 def test_a_local_model_that_is_not_there(conversations: Path, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,12 @@ import pytest
 
 from otel_eval.errors import ConfigError, JudgeError
 from otel_eval.judges.base import Question
-from otel_eval.judges.form import VERDICT, Form
+from otel_eval.judges.form import VERDICT, Form, Words
+from otel_eval.judges.ledger import Amount
+from otel_eval.judges.settings import JudgeSettings
 from otel_eval.service.config import Config, load_config
-from otel_eval.service.serve.building import judge_from_config, plan_from_config, sinks_from_config
+from otel_eval.service.judge_config import judge_from_config
+from otel_eval.service.serve.building import RUN_NAME, books_of, plan_from_config, sinks_from_config
 from otel_eval.store import Store
 from tests.fakes.judge_server import judge_server, verdict
 
@@ -64,7 +69,7 @@ def test_a_metric_asked_for_twice_is_refused() -> None:
 def test_a_budget_in_dollars_needs_a_price(tmp_path: Path) -> None:
     """Without a price nothing could be held against the limit."""
     with Store(None) as store, pytest.raises(ConfigError, match=r"judge\.price is not set"):
-        judge_from_config(config(judge__model="m", judge__base_url="http://x/v1", judge__budget__day_usd=1).judge, store, {})
+        judge_from_config(config(judge__model="m", judge__base_url="http://x/v1", judge__budget__day_usd=1).judge, {}, books_of(store))
 
 
 def test_a_budget_outlives_the_process(tmp_path: Path) -> None:
@@ -81,7 +86,7 @@ def test_a_budget_outlives_the_process(tmp_path: Path) -> None:
 
 async def ask_until_spent(judge: Any, store: Store) -> int:
     """Ask new questions until the budget says no; how many were answered."""
-    chosen = judge_from_config(judge, store, {})
+    chosen = judge_from_config(judge, {}, books_of(store))
     answered = 0
     try:
         for number in range(10):
@@ -95,3 +100,80 @@ async def ask_until_spent(judge: Any, store: Store) -> int:
     finally:
         await chosen.close()
     raise AssertionError("the budget never ended")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"judge__first__model": "small"}, "set judge.model"),
+        ({"judge__model": "m", "judge__first__model": "small", "judge__first__kind": "heuristic"}, "rules are not mixed"),
+        ({"judge__model": "m", "judge__first__model": "small", "judge__first__base_url": "there"}, "judge.first.base_url is no address"),
+        ({"judge__model": "m", "judge__samples": 3, "judge__panel": [{"model": "n"}]}, "set one of them"),
+        (
+            {
+                "judge__model": "m",
+                "judge__price__input_usd": 1,
+                "judge__price__output_usd": 2,
+                "judge__budget__day_usd": 1,
+                "judge__panel": [{"model": "n"}],
+            },
+            "judge.panel.0.price is not set",
+        ),
+    ],
+)
+def test_judges_that_cannot_work_together_are_refused(settings: dict[str, Any], said: str) -> None:
+    """Before the first byte, by the name of the key."""
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        judge_from_config(config(**{"judge__base_url": "http://x/v1"} | settings).judge, {})
+
+
+def test_cascade_and_panel_from_a_configuration(tmp_path: Path) -> None:
+    """What serve builds asks the first judge, then judge and panel by majority, all with the books of the store."""
+
+    def by_model(request: Any) -> dict[str, Any]:
+        said = {"small": ("yes", "leaning"), "m": ("no", "clear"), "p1": ("yes", "clear"), "p2": ("yes", "clear")}[request["model"]]
+        return verdict({"verdict": said[0], "certainty": said[1]})
+
+    with judge_server([by_model]) as server, Store(None) as store:
+        judge = config(
+            judge__model="m",
+            judge__base_url=server.url,
+            judge__first__model="small",
+            judge__first__audit=0.0,
+            judge__panel=[{"model": "p1"}, {"model": "p2"}],
+            judge__budget__run_tokens=1_000_000,
+        ).judge
+        answer = asyncio.run(ask_once(judge, store))
+        spent = store.ledger(Amount, run=RUN_NAME).spent_in_run().tokens
+    assert answer == "yes"
+    assert server.requests[0]["model"] == "small"
+    assert {r["model"] for r in server.requests} == {"small", "m", "p1", "p2"}
+    assert spent == 4 * 960  # four calls of 900 tokens in and 60 out
+
+
+def test_a_key_goes_only_where_it_belongs() -> None:
+    """A judge at another address does not get the judge's key; at the same address it does; a file of its own goes before both."""
+    leaning = verdict({"verdict": "yes", "certainty": "leaning"})
+    with judge_server([ANSWER]) as server, judge_server([leaning]) as other, Store(None) as store:
+        settings = {"judge__model": "m", "judge__base_url": server.url, "judge__api_key": "sk-own"}
+        judge = config(**settings, judge__first__model="s", judge__first__base_url=other.url)
+        asyncio.run(ask_once(judge.judge, store))
+    assert [h["authorization"] for h in server.headers] == ["Bearer sk-own"]
+    assert "sk-own" not in str(other.headers)
+
+
+async def ask_once(judge: Any, store: Store) -> Any:
+    chosen = judge_from_config(judge, {}, books_of(store))
+    certainty = Words(options=("clear", "leaning"), optional=True)
+    form = Form(name="yes_no", fields={"verdict": VERDICT, "certainty": certainty})
+    try:
+        return (await chosen.judge.ask(Question(name="yes_no", form=form, record="one"))).answer["verdict"]
+    finally:
+        await chosen.close()
+
+
+def test_two_kinds_of_judge_share_no_verdicts() -> None:
+    """One address and model asked as a decision endpoint and as a chat endpoint, or for other numbers of opinions, are different judges."""
+    settings = JudgeSettings(kind="openai", model="m", base_url="http://x/v1")
+    changed = [replace(settings, kind="decisions"), replace(settings, wire="systemone"), replace(settings, samples=3)]
+    assert len({settings.identity, *(each.identity for each in changed)}) == 4
