@@ -20,7 +20,8 @@ from otel_eval.otlp.receive.settings import ReceiveSettings, bind_from_text
 from otel_eval.otlp.status import Receipt
 from otel_eval.service.config import Config, Loaded
 from otel_eval.service.config.sections import KafkaConfig
-from otel_eval.service.serve.building import judge_from_config, plan_from_config, secret_text, sinks_from_config
+from otel_eval.service.judge_config import judge_from_config, secret_text
+from otel_eval.service.serve.building import books_of, plan_from_config, sinks_from_config
 from otel_eval.service.serve.keeping import Keeper, keys_of_dialects
 from otel_eval.service.serve.lifecycle import Parts, parts_of
 from otel_eval.service.serve.pages import Pages
@@ -103,7 +104,7 @@ def build(loaded: Loaded, environ: Mapping[str, str] = os.environ) -> Worker:
     partitions = check_topics(settings)
     books = Store(Path(config.kafka.books) if config.kafka.books else None)
     try:
-        judge = judge_from_config(config.judge, books, environ)
+        judge = judge_from_config(config.judge, environ, books_of(books))
     except OtelEvalError:
         books.close()
         raise
