@@ -124,12 +124,23 @@ def foreign_reader(path: Path) -> Iterator[sqlite3.Connection]:
     if not path.is_file():
         raise ConfigError(f"there is no store at {str(path)!r}: expected the file that `store.path` names")
     try:
-        with closing(reader(path)) as db:
+        with closing(_untouched(path) if _lies_still(path) else reader(path)) as db:
             if db.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
                 raise ConfigError(f"{str(path)!r} is no store of otel-eval: expected the file that `store.path` names")
             yield db
     except sqlite3.Error as fault:
         raise _as_config_error(fault, path) from fault
+
+
+def _lies_still(path: Path) -> bool:
+    """Whether a store that was closed lies where nothing can be written, such as a back-up: SQLite could not make its log there."""
+    log = path.with_name(path.name + "-wal")
+    return not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
+
+
+def _untouched(path: Path) -> sqlite3.Connection:
+    """A connection that reads the file as it lies, without locks and without the files beside it."""
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
 
 
 def align_clock(db: sqlite3.Connection, clock: SteadyClock) -> None:

@@ -12,6 +12,7 @@ import pytest
 from otel_eval.errors import ConfigError, Overloaded, StoreError
 from otel_eval.store import Look, Store, Work
 from otel_eval.store.schema import APPLICATION_ID, MIGRATIONS, PAGE_BYTES, VERSION, migrate
+from tests.fakes.disks import small_disk
 from tests.fakes.stores import START_S, Time, arrival, bodies, finished, open_store, put, request, talk, tend, trace_id, unit
 
 
@@ -193,20 +194,14 @@ def test_a_full_file_says_so_and_keeps_what_it_has(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A real file system of 9 MB; where none can be made the test is skipped."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=9m", "tmpfs", str(place)], capture_output=True, check=False)
-    if made.returncode:
-        pytest.skip("a small file system cannot be mounted here: it needs the rights to do so")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
+def disk(tmp_path: Path) -> Iterator[Path]:
+    with small_disk(tmp_path / "disk", "9m") as place:
+        yield place
 
 
-def test_a_full_disk_says_so_and_is_used_again(small_disk: Path) -> None:
+def test_a_full_disk_says_so_and_is_used_again(disk: Path) -> None:
     """On a disk that is really full requests are refused for now and nothing breaks; what was acknowledged is there after a restart."""
-    path, filler = small_disk / "store.db", small_disk / "filler"
+    path, filler = disk / "store.db", disk / "filler"
     filler.write_bytes(bytes(3_000_000))
     with open_store(path) as store:
         taken = taken_until_full(store)

@@ -71,17 +71,23 @@ class Budget:
 
 
 class Gate:
-    """Calls and bytes of one receiver, over both transports."""
+    """Calls and bytes of one receiver, over both transports.
+
+    Who holds a place while its body comes in, and takes long over it, gives way to those who wait for one: a crowd of connections that
+    never get on with it keeps nobody out.
+    """
 
     def __init__(self, *, max_calls: int, max_bytes: int, patience_s: float) -> None:
         self.calls = Budget(max_calls, f"{max_calls} requests are looked after")
         self.bytes = Budget(max_bytes, f"{max_bytes} bytes are held")
         self._patience_s = patience_s
+        self._coming: dict[asyncio.Timeout, float] = {}
+        """Bodies on their way, by when they began; the oldest first."""
 
     @asynccontextmanager
     async def call(self) -> AsyncIterator[None]:
         """A place for one request."""
-        await self.calls.take(1, patience_s=self._patience_s)
+        await self._take(self.calls, 1)
         try:
             yield
         finally:
@@ -90,12 +96,42 @@ class Gate:
     @asynccontextmanager
     async def room(self, size: int) -> AsyncIterator["Room"]:
         """Room for a body of a size that is known, or 0."""
-        await self.bytes.take(size, patience_s=self._patience_s)
+        await self._take(self.bytes, size)
         room = Room(self.bytes, size)
         try:
             yield room
         finally:
             self.bytes.give(room.size)
+
+    @asynccontextmanager
+    async def coming(self) -> AsyncIterator[None]:
+        """While a body comes in. TimeoutError where it has to give way."""
+        async with asyncio.timeout(None) as limit:
+            self._coming[limit] = asyncio.get_running_loop().time()
+            try:
+                yield
+            finally:
+                self._coming.pop(limit, None)
+
+    async def _take(self, budget: Budget, units: int) -> None:
+        if budget.try_take(units):
+            return
+        hurry = asyncio.create_task(self._hurry())
+        try:
+            await budget.take(units, patience_s=self._patience_s)
+        finally:
+            hurry.cancel()
+
+    async def _hurry(self) -> None:
+        """While somebody waits: one after the other, those give way whose bodies have been coming for longer than half of his patience."""
+        loop = asyncio.get_running_loop()
+        await asyncio.sleep(self._patience_s / 4)
+        while True:
+            oldest = next(iter(self._coming), None)
+            if oldest is not None and self._coming[oldest] < loop.time() - self._patience_s / 2:
+                del self._coming[oldest]
+                oldest.reschedule(loop.time())
+            await asyncio.sleep(self._patience_s / 16)
 
 
 class Room:

@@ -106,7 +106,7 @@ class GrpcServer:
     async def _message(self, messages: AsyncIterator[bytes]) -> bytes:
         """The one message of a call."""
         try:
-            async with asyncio.timeout(self._settings.head_timeout_s):
+            async with asyncio.timeout(self._settings.head_timeout_s), self._gate.coming():
                 async for message in messages:
                     return message
         except TimeoutError:

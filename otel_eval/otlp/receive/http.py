@@ -91,9 +91,10 @@ class OtlpHttp:
         size = request.declared_bytes
         if size is not None and size > self._settings.max_body_bytes:
             raise self._too_large(size)
-        async with self._gate.call(), self._gate.room(size or 0) as room:
+        async with self._gate.room(size or 0) as room:
             body = await self._body(request, room)
-            return response_body(signal, await self._receive(signal, body, encoding), encoding.format)
+            async with self._gate.call():  # not before the body is whole: a body that never comes takes nobody's place
+                return response_body(signal, await self._receive(signal, body, encoding), encoding.format)
 
     def _signal(self, request: "_Request") -> Signal:
         if self._is_closing:
@@ -109,20 +110,20 @@ class OtlpHttp:
     async def _body(self, request: "_Request", room: Room) -> bytes:
         """The whole body, under limits of size and time: a large body may take longer than a small one, not as long as it likes."""
         s, loop = self._settings, asyncio.get_running_loop()
-        began, size = loop.time(), 0
-        parts: list[bytes] = []
+        began, body = loop.time(), bytearray()  # one that grows: a list of pieces would be held twice while it is joined
         try:
-            async with asyncio.timeout(s.body_timeout_s) as limit:
+            async with asyncio.timeout(s.body_timeout_s) as limit, self._gate.coming():
                 while not request.is_whole:
-                    parts.append(await request.piece())
-                    size += len(parts[-1])
+                    piece = await request.piece()
+                    size = len(body) + len(piece)
                     if size > s.max_body_bytes:
                         raise self._too_large(size)
                     room.grow(size)
                     limit.reschedule(began + s.body_timeout_s + size / s.min_bytes_per_s)
+                    body += piece
         except TimeoutError:
-            raise TooSlow(f"the body did not come in time ({size} bytes of it did): send again") from None
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+            raise TooSlow(f"the body did not come in time ({len(body)} bytes of it did): send again") from None
+        return bytes(body)
 
     def _too_large(self, size: int) -> TooLarge:
         return TooLarge(f"a body of {size} bytes or more is too large: at most {self._settings.max_body_bytes} bytes are taken")

@@ -59,6 +59,9 @@ class ReceiveConfig(Section):
     """File that holds the token."""
     max_body: Size = 64 * 2**20
     """Largest request, also after decompression."""
+    max_held: Size = 192 * 2**20
+    """Most bytes of requests that are being received or wait for the disk, all together: what a flood may cost in memory. Beyond it senders
+    wait, then are told to come later."""
 
 
 class StoreConfig(Section):

@@ -23,6 +23,7 @@ def receive_settings(config: Config) -> ReceiveSettings:
         tokens=(token,) if token else (),
         tls=_tls(r),
         max_body_bytes=r.max_body,
+        max_held_bytes=r.max_held,
     )
 
 

@@ -135,3 +135,54 @@ def test_a_body_grows_into_its_room() -> None:
         assert gate.calls.taken == 0
 
     run(work)
+
+
+def test_who_takes_long_gives_way() -> None:
+    """A body that has been coming for long loses its place to one that waits; without anyone who waits it keeps it."""
+
+    async def work() -> None:
+        gate = Gate(max_calls=1, max_bytes=10, patience_s=0.4)
+        ended: list[str] = []
+
+        async def slow() -> None:
+            try:
+                async with gate.call(), gate.coming():
+                    await asyncio.Event().wait()
+            except TimeoutError:
+                ended.append("slow")
+
+        first = asyncio.create_task(slow())
+        await asyncio.sleep(0)
+        assert gate.calls.taken == 1
+        await asyncio.wait([first], timeout=0.6)
+        assert ended == []
+        async with gate.call():
+            ended.append("quick")
+        await first
+        assert ended == ["slow", "quick"]
+
+    run(work)
+
+
+def test_who_is_looked_after_does_not_give_way() -> None:
+    """A request whose body has come keeps its place, and who waits is told to come later."""
+
+    async def work() -> None:
+        gate = Gate(max_calls=1, max_bytes=10, patience_s=0.05)
+        over = asyncio.Event()
+
+        async def whole() -> None:
+            async with gate.call():
+                async with gate.coming():
+                    pass
+                await over.wait()
+
+        first = asyncio.create_task(whole())
+        await asyncio.sleep(0)
+        with pytest.raises(Busy):
+            await gate.call().__aenter__()
+        over.set()
+        await first
+        assert gate.calls.taken == 0
+
+    run(work)
