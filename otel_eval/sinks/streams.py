@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import os
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, TextIO
@@ -17,13 +18,19 @@ _LONGEST_LINE_BYTES = 1024 * 1024
 
 
 class FileSink:
-    """Appends one JSON object a line; what is said to be sent is on disk. The file may be moved away meanwhile: a new one is begun."""
+    """Appends one JSON object a line; what is said to be sent is on disk. The file may be moved away meanwhile: a new one is begun.
+
+    What is no file of a disk (`/dev/stdout`) is written to and no more.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            with path.open("a+b") as file:
-                _end_last_line(file)
+            with path.open("ab") as file:
+                is_on_disk = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            if is_on_disk:
+                with path.open("a+b") as file:
+                    _end_last_line(file)
         except OSError as error:
             raise ConfigError(f"sinks.jsonl.path {str(path)!r} cannot be written: {error.strerror}") from error
 
@@ -38,6 +45,9 @@ class FileSink:
         """All of it or nothing: a piece of a line would spoil the next one."""
         try:
             with self._path.open("ab") as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    file.write(data)
+                    return
                 size = file.seek(0, os.SEEK_END)
                 try:
                     file.write(data)

@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+import os
 import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -214,6 +215,19 @@ def test_a_line_that_a_crash_left_behind_spoils_nothing(tmp_path: Path) -> None:
     sink = FileSink(path)
     asyncio.run(sink.send([b'{"c": 3}\n']))
     assert path.read_text() == '{"a": 1}\n{"c": 3}\n'
+
+
+def test_a_pipe_is_written_to() -> None:
+    """What cannot be synced or cut, such as `/dev/stdout` of a container, gets each line once."""
+    reading, writing = os.pipe()
+    try:
+        sink = FileSink(Path(f"/dev/fd/{writing}"))
+        asyncio.run(sink.send([b'{"a": 1}\n', b'{"b": 2}\n']))
+        asyncio.run(sink.send([b'{"c": 3}\n']))
+        assert os.read(reading, 1000) == b'{"a": 1}\n{"b": 2}\n{"c": 3}\n'
+    finally:
+        os.close(reading)
+        os.close(writing)
 
 
 def test_a_console_that_is_gone_keeps_nobody() -> None:
