@@ -98,6 +98,10 @@ class Triage:
     _estimated: int = 0
     _left_out: int = 0
 
+    def pass_by(self, conversation: Conversation, service: str | None) -> None:
+        """One that is judged anyway, or never: only its length counts, for those that come after it."""
+        self._lengths.setdefault(service or "", Rolling()).add(len(conversation.messages))
+
     def look(self, conversation: Conversation, service: str | None) -> Suspicion:
         """The suspicion of a conversation. Its length counts for those that come after it."""
         length = len(conversation.messages)

@@ -63,8 +63,8 @@ class Inbox:
     def bodies_of_traces(self, trace_ids: Iterable[str]) -> Iterator[Body]:
         """Every request that touches one of these traces, once, in order of arrival; one at a time is in memory."""
         ids: set[int] = set()
-        for part in _parts([bytes.fromhex(t) for t in trace_ids]):
-            sql = f"SELECT l.body FROM traces t JOIN body_traces l ON l.trace = t.id WHERE t.trace_id IN ({_marks(part)})"
+        for part in parts([bytes.fromhex(t) for t in trace_ids]):
+            sql = f"SELECT l.body FROM traces t JOIN body_traces l ON l.trace = t.id WHERE t.trace_id IN ({marks(part)})"
             ids.update(row[0] for row in self._access.rows(sql, part))
         for body_id in sorted(ids):
             row = self._access.row("SELECT received_s, signal, encoding, data FROM bodies WHERE id = ?", (body_id,))
@@ -133,18 +133,18 @@ def link(db: sqlite3.Connection, trace: int, arrival: Arrival, now_s: float) -> 
 def numbers_of(db: sqlite3.Connection, table: str, column: str, keys: Iterable[Any]) -> dict[Any, int]:
     """The numbers of rows by their keys."""
     numbers: dict[Any, int] = {}
-    for part in _parts(list(dict.fromkeys(keys))):
-        numbers.update(db.execute(f"SELECT {column}, id FROM {table} WHERE {column} IN ({_marks(part)})", part).fetchall())
+    for part in parts(list(dict.fromkeys(keys))):
+        numbers.update(db.execute(f"SELECT {column}, id FROM {table} WHERE {column} IN ({marks(part)})", part).fetchall())
     return numbers
 
 
 def known_conversations(db: sqlite3.Connection, traces: Iterable[int]) -> dict[int, tuple[int, set[str]]]:
     """The conversations of traces that have some, with the rank of their spelling."""
     known: dict[int, tuple[int, set[str]]] = {}
-    for part in _parts(list(dict.fromkeys(traces))):
+    for part in parts(list(dict.fromkeys(traces))):
         sql = (
             "SELECT l.trace, c.name, l.rank FROM conversation_traces l JOIN conversations c ON c.id = l.conversation "
-            f"WHERE l.trace IN ({_marks(part)})"
+            f"WHERE l.trace IN ({marks(part)})"
         )
         for trace, name, rank in db.execute(sql, part):
             best, names = known.get(trace, (rank, set()))
@@ -169,10 +169,12 @@ def _trace_values(trace: bytes, a: Arrival, now_s: float) -> tuple[Any, ...]:
     return (trace, now_s, now_s, a.due_s, *seen, a.spans, a.logs, a.own_spans, a.start_ns, a.end_ns, a.service, a.trace_state)
 
 
-def _parts(keys: list[T]) -> Iterator[list[T]]:
+def parts(keys: list[T]) -> Iterator[list[T]]:
+    """Keys in portions that one query can name."""
     for start in range(0, len(keys), _IDS_AT_ONCE):
         yield keys[start : start + _IDS_AT_ONCE]
 
 
-def _marks(keys: Sequence[Any]) -> str:
+def marks(keys: Sequence[Any]) -> str:
+    """A question mark for each key."""
     return ",".join("?" * len(keys))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from otel_eval.store.access import Access
-from otel_eval.store.inbox import known_conversations, link, unlink
+from otel_eval.store.inbox import known_conversations, link, marks, parts, unlink
 from otel_eval.store.rows import Arrival, ConversationRow, TraceRow, Unit
 
 _TRACE = (
@@ -67,6 +67,15 @@ class Progress:
     def trace(self, trace_id: str) -> TraceRow | None:
         with self._access.read() as db:
             return trace_of(db, trace_id)
+
+    def traces(self, trace_ids: Sequence[str]) -> list[TraceRow]:
+        """Those of the traces that are known, in this order."""
+        found: dict[str, TraceRow] = {}
+        with self._access.read() as db:
+            for part in parts([bytes.fromhex(trace_id) for trace_id in trace_ids]):
+                rows = db.execute(f"SELECT {_TRACE} FROM traces t WHERE t.trace_id IN ({marks(part)})", part).fetchall()
+                found.update((row.trace_id, row) for row in _with_conversations(db, rows))
+        return [found[trace_id] for trace_id in trace_ids if trace_id in found]
 
     def conversation(self, conversation_id: str) -> ConversationRow | None:
         with self._access.read() as db:
@@ -134,7 +143,16 @@ def conversation_of(db: sqlite3.Connection, conversation_id: str) -> Conversatio
 
 
 def _with_conversations(db: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> list[TraceRow]:
-    return [_trace(row[1:], conversations_of(db, row[0])) for row in rows]
+    listed = list(rows)
+    names: dict[int, list[str]] = {}
+    for part in parts([row[0] for row in listed]):
+        sql = (
+            "SELECT l.trace, c.name FROM conversation_traces l JOIN conversations c ON c.id = l.conversation "
+            f"WHERE l.trace IN ({marks(part)}) ORDER BY l.trace, l.rank, c.name"
+        )
+        for trace, name in db.execute(sql, part):
+            names.setdefault(trace, []).append(name)
+    return [_trace(row[1:], tuple(names.get(row[0], ()))) for row in listed]
 
 
 def conversations_of(db: sqlite3.Connection, trace: int) -> tuple[str, ...]:

@@ -2,9 +2,11 @@
 
 import re
 import sqlite3
+from collections.abc import Sequence
 from typing import Any
 
 from otel_eval.store.access import Access
+from otel_eval.store.inbox import marks, parts
 from otel_eval.store.outbox import deliveries_of
 from otel_eval.store.progress import conversation_of, conversations_of, trace_of
 from otel_eval.store.rows import OutcomeCount, OutcomeRow, StoredResult, Unit, UnitRecord
@@ -25,6 +27,16 @@ class Records:
         """A unit's outcome; None where it has none yet or is unknown."""
         row = self._access.row(f"SELECT {_OUTCOME} FROM outcomes WHERE kind = ? AND key = ?", (unit.kind, unit.key))
         return outcome_from_row(row) if row is not None else None
+
+    def with_outcome(self, units: Sequence[Unit]) -> set[Unit]:
+        """Those of the units that have an outcome."""
+        found: set[Unit] = set()
+        with self._access.read() as db:
+            for kind in dict.fromkeys(unit.kind for unit in units):
+                for part in parts([unit.key for unit in units if unit.kind == kind]):
+                    sql = f"SELECT key FROM outcomes WHERE kind = ? AND key IN ({marks(part)})"
+                    found.update(Unit(kind=kind, key=key) for (key,) in db.execute(sql, (kind, *part)))
+        return found
 
     def outcome_counts(self) -> list[OutcomeCount]:
         """Units by outcome and reason since the store was made; each unit counts once, with its latest outcome."""

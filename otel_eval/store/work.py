@@ -54,9 +54,18 @@ class Queues:
         sql = "SELECT count(*), min(since_s) FROM work WHERE queue = ? AND claimed = 0"
         return {queue: Depth(waiting=n, oldest_s=oldest) for queue in QUEUES for n, oldest in [self._access.row(sql, (queue,))]}
 
+    def waiting(self) -> frozenset[Queue]:
+        """The queues in which something waits unclaimed: the same work however many those are."""
+        sql = "SELECT EXISTS (SELECT 1 FROM work WHERE queue = ? AND claimed = 0)"
+        return frozenset(queue for queue in QUEUES if self._access.row(sql, (queue,))[0])
+
     def finish(self, finished: Finished) -> "Future[bool]":
         """Commit all that becomes of a revision. False where it (or a later one) stood there already: then nothing is written."""
         return self._access.write(lambda db: finish(db, finished, self._access.clock.now_s()))
+
+    def finish_all(self, finished: Sequence[Finished]) -> "Future[list[bool]]":
+        """The same of several revisions, together or not at all."""
+        return self._access.write(lambda db: [finish(db, each, self._access.clock.now_s()) for each in finished])
 
 
 def _add(db: sqlite3.Connection, work: Work, now_s: float) -> None:

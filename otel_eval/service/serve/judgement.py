@@ -6,11 +6,11 @@ whether anybody's words were recorded; then filters, and sampling last.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from otel_eval.model import Conversation, GapReason, UnitOutcome
+from otel_eval.model import Conversation, GapReason, Part, Text, ToolCall, ToolResult, UnitOutcome
 from otel_eval.model.sentences import UNIT_SENTENCES
 from otel_eval.service.serve.reading import Read
 from otel_eval.store import TraceRow
@@ -75,15 +75,26 @@ def _what_was_met(read: Read) -> str:
 
 def content_hash(conversation: Conversation) -> str:
     """The same for the same content: what was said, asked and told, whatever spans it came in."""
-    content = {
-        "system": conversation.system,
-        "agent": conversation.agent,
-        "messages": [(m.role, m.name, [(type(p).__name__, asdict(p)) for p in m.parts]) for m in conversation.messages],
-        "runs": [(r.call_id, r.name, r.is_error) for r in conversation.tool_runs],
-        "tools": dict(conversation.tools),
-    }
-    text = json.dumps(content, ensure_ascii=True, sort_keys=True, default=str)
-    return sha256(text.encode()).hexdigest()[:32]
+    c = conversation
+    messages = [(m.role, m.name, [_told(part) for part in m.parts]) for m in c.messages]
+    runs = [(r.call_id, r.name, r.is_error) for r in c.tool_runs]
+    text = repr((c.system, c.agent, messages, runs, _sorted(dict(c.tools)) if c.tools else ""))
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _told(part: Part) -> tuple[Any, ...]:
+    """What a part says; the order in which arguments were written does not count."""
+    if isinstance(part, Text):
+        return ("text", part.text)
+    if isinstance(part, ToolResult):
+        return ("result", part.call_id, part.name, part.content, part.is_error)
+    if isinstance(part, ToolCall):
+        return ("call", part.id, part.name, _sorted(part.arguments), part.raw)
+    return (repr(part),)
+
+
+def _sorted(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str) if value else repr(value)
 
 
 def facts_of(read: Read | None, conversation: Conversation | None, **further: Any) -> dict[str, Any]:

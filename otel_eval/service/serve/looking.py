@@ -5,6 +5,7 @@ A round takes some of what is due, oldest first, and is over when all that came 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 from otel_eval.completion import ConversationSeen, ConversationState, TraceSeen, TraceState, conversation_due, may_revise, trace_due
@@ -113,7 +114,7 @@ class Looker:
 
     async def _found_ids(self, row: TraceRow, ids: Sequence[str]) -> None:
         """From now on a trace is part of these conversations."""
-        await asyncio.wrap_future(self.store.progress.set_conversations(row.trace_id, ids, due_s=self.store.now_s()))
+        await asyncio.wrap_future(self._move(row.trace_id, ids))
         fresh = self.store.progress.trace(row.trace_id)
         if fresh is not None and fresh.last_s == row.last_s:
             await self._complete_trace(fresh)
@@ -122,7 +123,7 @@ class Looker:
         """A trace goes on from an answer in another one: both are turns of one conversation, which goes by the first one's id."""
         first = self.store.progress.trace(head) if is_trace_id(head) else None
         if first is not None and head not in first.conversations:
-            await asyncio.wrap_future(self.store.progress.set_conversations(head, (head,), due_s=self.store.now_s()))
+            await asyncio.wrap_future(self._move(head, (head,)))
         await self._found_ids(row, (head,))
 
     async def _turn(self, row: TraceRow) -> None:
@@ -148,7 +149,7 @@ class Looker:
         if due.state is not ConversationState.CLOSED:
             weigher.look_again(row, due.at_s)
             return
-        traces = [t for t in map(self.store.progress.trace, row.traces) if t is not None]
+        traces = self.store.progress.traces(row.traces)
         if self._is_told(row) or not traces:
             weigher.leave_with_traces(row, traces, ENOUGH)
         else:
@@ -184,8 +185,12 @@ class Looker:
         """Reading found other ids than arrival did: the traces move to their conversations. Whether any did."""
         moved = {trace: ids for trace in row.traces if (ids := read.ids_of_trace(trace))}
         for trace, ids in moved.items():
-            self.weigher.write(self.store.progress.set_conversations(trace, ids, due_s=self.store.now_s()))
+            self._move(trace, ids)
         return bool(moved)
+
+    def _move(self, trace_id: str, conversations: Sequence[str]) -> "Future[None]":
+        """Hang a trace on these conversations, which are looked at at once."""
+        return self.weigher.write(lambda: self.store.progress.set_conversations(trace_id, conversations, due_s=self.store.now_s()))
 
     def _is_told(self, row: Row) -> bool:
         """Whether all that came is in a revision, or there were enough of them."""

@@ -16,7 +16,7 @@ from otel_eval.service.serve.desk import Desk
 from otel_eval.service.serve.judgement import Settled, content_hash, facts_of, of_read, settled
 from otel_eval.service.serve.plan import Group, Plan
 from otel_eval.service.serve.reading import Read, TraceReader
-from otel_eval.service.serve.weighing import finish_with_traces, is_over, poke, so_far
+from otel_eval.service.serve.weighing import all_written, finish_with_traces, is_over, poked, so_far
 from otel_eval.sinks.base import OutboxSink
 from otel_eval.sinks.jsonl import object_from_result
 from otel_eval.store import Finished, Outgoing, ResultRow, Store, TraceRow, Unit, Work
@@ -65,12 +65,16 @@ class Rater:
         """Run the metrics that a unit was selected for."""
         told: dict[str, Any] = json.loads(work.facts)
         traces = self._traces(work, told)
-        read = self.desk.take(work.unit, work.seen_s) or await self._read(traces)
+        on_desk = self.desk.take(work.unit, work.seen_s)
+        read = on_desk.read if on_desk is not None else await self._read(traces)
         conversation = _conversation_of(work, read)
         verdict = of_read(read, conversation, score_fragments=self.plan.score_fragments)
         if conversation is None or verdict is not None:
             return Rated(verdict=verdict or settled(UnitOutcome.NOT_UNDERSTOOD), facts=told, traces=traces)
-        facts = told | facts_of(read, conversation, missing_traces=self._missing(traces) or None)
+        is_told = on_desk is not None and on_desk.conversation is conversation  # then its facts are those that it was selected with
+        facts = told if is_told else told | facts_of(read, conversation)
+        if missing := self._missing(traces):
+            facts["missing_traces"] = missing
         reports = tuple([await self._report(work, conversation, group, facts) for group in _groups(facts)])
         detail = _detail(reports, facts)
         return Rated(
@@ -101,11 +105,10 @@ class Rater:
             release_at_s=self.store.now_s() + self.plan.late_window_s,
         )
         writes: list[Future[Any]] = []
-        if work.unit.kind == "trace" and (own := self.store.progress.trace(work.unit.key)) is not None:
-            writes.append(poke(self.store, own.conversations))
-        writes += finish_with_traces(self.store, done, () if is_part else rated.traces)
-        for write in writes:
-            await asyncio.wrap_future(write)
+        if work.unit.kind == "trace" and (own := self.store.progress.trace(work.unit.key)) is not None and own.conversations:
+            writes.append(self.store.progress.look_again(poked(self.store, own.conversations)))
+        writes.append(finish_with_traces(self.store, done, () if is_part else rated.traces))
+        await all_written(writes)
         self.on_letters()
         self.on_scored(work, rated.reports)
 
@@ -140,7 +143,7 @@ class Rater:
         progress = self.store.progress
         if work.unit.kind == "conversation":
             talk = progress.conversation(work.unit.key)
-            return tuple(t for t in map(progress.trace, talk.traces if talk is not None else ()) if t is not None)
+            return tuple(progress.traces(talk.traces if talk is not None else ()))
         own = progress.trace(work.unit.key)
         if own is None:
             return ()

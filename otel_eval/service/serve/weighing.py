@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from otel_eval.model import Conversation, UnitOutcome
 from otel_eval.sampling import UNKNOWN, Upstream, upstream_from_tracestate
-from otel_eval.service.serve.desk import Desk
+from otel_eval.service.serve.desk import Desk, OnDesk
 from otel_eval.service.serve.judgement import Settled, content_hash, facts_of, of_read, settled
 from otel_eval.service.serve.plan import Plan, PlannedRun, Selected, select
 from otel_eval.service.serve.reading import Read, TraceReader
@@ -54,20 +54,31 @@ class Weigher:
     on_work: Callable[[], None] = lambda: None
     counts: LookCounts = field(default_factory=LookCounts)
     _writes: "list[Future[Any]]" = field(default_factory=list)
+    _looks: list[Look] = field(default_factory=list)
 
     async def settle(self) -> None:
         """Wait until all that was written is on disk."""
+        self.flush()
         writes, self._writes = self._writes, []
-        for write in writes:
-            await asyncio.wrap_future(write)
+        await all_written(writes)
 
     def forget(self) -> None:
         """What a round that failed had still to wait for is nobody's any more."""
         self._writes.clear()
+        self._looks.clear()
 
-    def write(self, write: "Future[Any]") -> None:
-        """Something to wait for."""
-        self._writes.append(write)
+    def flush(self) -> None:
+        """Hand in the looks that were gathered: a round makes hundreds, and one write takes them all."""
+        if self._looks:
+            looks, self._looks = self._looks, []
+            self._writes.append(self.store.progress.look_again(looks))
+
+    def write(self, write: "Callable[[], Future[Any]]") -> "Future[Any]":
+        """Begin to write something, after all that was told before; it is waited for."""
+        self.flush()
+        begun = write()
+        self._writes.append(begun)
+        return begun
 
     async def read(self, traces: Sequence[str]) -> Read:
         """What stands in these traces."""
@@ -76,7 +87,7 @@ class Weigher:
 
     def look_again(self, row: Row, due_s: float | None) -> None:
         """When to look at a unit next."""
-        self.write(self.store.progress.look_again([Look(unit=row.unit, seen_s=row.last_s, due_s=due_s)]))
+        self._looks.append(Look(unit=row.unit, seen_s=row.last_s, due_s=due_s))
 
     def leave(self, row: Row, traces: Sequence[TraceRow] = ()) -> None:
         """All that came of a unit counts as known, without a revision of its own.
@@ -84,19 +95,19 @@ class Weigher:
         `traces` are those whose requests nobody needs any more, but for late spans.
         """
         release_s = self.store.now_s() + self.plan.late_window_s
-        looks = [Look(unit=row.unit, seen_s=row.last_s, due_s=None, is_settled=True)]
-        looks += [Look(unit=t.unit, seen_s=t.last_s, due_s=None, is_settled=True, release_at_s=release_s) for t in traces]
-        self.write(self.store.progress.look_again(looks))
+        self._looks.append(Look(unit=row.unit, seen_s=row.last_s, due_s=None, is_settled=True))
+        self._looks += [Look(unit=t.unit, seen_s=t.last_s, due_s=None, is_settled=True, release_at_s=release_s) for t in traces]
 
     def leave_with_traces(self, row: ConversationRow, traces: Sequence[TraceRow], verdict: Settled) -> None:
         """A conversation goes without another revision; its traces that have no outcome yet come to this one."""
-        for trace in without_outcome(self.store, traces):
-            self.write(self.store.queues.finish(outcome_of_part(row.unit, trace, verdict)))
+        parts = [outcome_of_part(row.unit, trace, verdict) for trace in without_outcome(self.store, traces)]
+        if parts:
+            self.write(lambda: self.store.queues.finish_all(parts))
         self.leave(row, traces)
 
     def poke(self, conversations: Iterable[str]) -> None:
         """Look at conversations in this round: one of their traces is about to move on."""
-        self.write(poke(self.store, conversations))
+        self._looks += poked(self.store, conversations)
 
     def weigh(
         self, row: Row, runs: Sequence[PlannedRun], read: Read, conversation: Conversation | None, traces: Sequence[TraceRow]
@@ -107,18 +118,17 @@ class Weigher:
         if conversation is None or verdict is not None:
             self.finish(row, verdict or settled(UnitOutcome.NOT_UNDERSTOOD), facts_of(read, conversation, service=service), traces)
             return
-        if self._says_the_same(row.unit, conversation):
+        if row.revision and self._says_the_same(row.unit, conversation):
             if isinstance(row, ConversationRow):
                 self.leave_with_traces(row, traces, NOTHING_NEW)
             else:
                 self.leave(row, () if is_part(row) else traces)
             return
-        suspicion = None if is_part(row) else self.triage.look(conversation, service)
         upstream = upstream_of(row, traces) if self.plan.trusts_tracestate else UNKNOWN
-        selected = self._selected(runs, conversation, service, upstream, suspicion)
+        selected, suspicion = self._selected(row, runs, conversation, service, upstream)
         facts = facts_of(read, conversation, service=service, is_part=is_part(row) or None, **_facts_of_selection(selected, suspicion))
         if selected.groups:
-            self.desk.put(row.unit, row.last_s, read)
+            self.desk.put(row.unit, row.last_s, OnDesk(read=read, conversation=conversation))
             self._queue(row, selected, facts)
         elif is_part(row):
             self.leave(row)
@@ -128,20 +138,24 @@ class Weigher:
             self.finish(row, settled(outcome, "" if is_sampled_out else selected.reason), facts, traces, probability=selected.probability)
 
     def _selected(
-        self, runs: Sequence[PlannedRun], conversation: Conversation, service: str | None, upstream: Upstream, suspicion: Suspicion | None
-    ) -> Selected:
-        """By filters and rates; then what the rates leave out may be triage."""
+        self, row: Row, runs: Sequence[PlannedRun], conversation: Conversation, service: str | None, upstream: Upstream
+    ) -> tuple[Selected, Suspicion | None]:
+        """By filters and rates; then what the rates leave out may be triage: only that is looked at for signs of failure."""
         selected = select(self.plan, runs, conversation, service=service, upstream=upstream)
-        if suspicion is None or selected.reason not in ("sampled", "sampled_out"):
-            return selected
+        if is_part(row):
+            return selected, None
+        is_rated = selected.reason in ("sampled", "sampled_out")
         kept = {name for group in selected.groups for name in group.names}
-        if len(kept) == len(runs):
-            self.triage.estimated()
-            return selected
+        if not is_rated or len(kept) == len(runs):
+            self.triage.pass_by(conversation, service)
+            if is_rated:
+                self.triage.estimated()
+            return selected, None
+        suspicion = self.triage.look(conversation, service)
         reason = self.triage.reason(suspicion) if self.triage.share else None
         if reason is None:
-            return selected
-        return select(self.plan, runs, conversation, service=service, upstream=upstream, triage_reason=reason)
+            return selected, suspicion
+        return select(self.plan, runs, conversation, service=service, upstream=upstream, triage_reason=reason), suspicion
 
     def _queue(self, row: Row, selected: Selected, facts: Mapping[str, Any]) -> None:
         self.counts.queued += 1
@@ -154,9 +168,7 @@ class Weigher:
             selected_by=selected.queue,
             facts=json.dumps(facts, ensure_ascii=False, default=str),
         )
-        added = self.store.queues.add([work])
-        self.write(added)
-        added.add_done_callback(lambda _: self.on_work())
+        self.write(lambda: self.store.queues.add([work])).add_done_callback(lambda _: self.on_work())
 
     def finish(
         self,
@@ -183,7 +195,7 @@ class Weigher:
             release=() if is_needed else tuple(t.trace_id for t in traces),
             release_at_s=None if is_over else self.store.now_s() + self.plan.late_window_s,
         )
-        self._writes += finish_with_traces(self.store, done, traces)
+        self.write(lambda: finish_with_traces(self.store, done, traces))
 
     def was(self, unit: Unit, outcome: UnitOutcome) -> bool:
         """Whether a unit has this outcome."""
@@ -201,7 +213,7 @@ class Weigher:
 def so_far(store: Store, trace: TraceRow) -> tuple[TraceRow, ...]:
     """The traces of a turn's conversation up to that turn, by when they began; later turns may have come already."""
     talk = store.progress.conversation(trace.conversations[0]) if trace.conversations else None
-    rows = [t for t in map(store.progress.trace, talk.traces if talk is not None else ()) if t is not None]
+    rows = store.progress.traces(talk.traces if talk is not None else ())
     return tuple(t for t in rows if t.trace_id == trace.trace_id or (t.start_ns or 0) <= (trace.start_ns or 0)) or (trace,)
 
 
@@ -219,29 +231,39 @@ def service_of(traces: Iterable[TraceRow]) -> str | None:
     return next((t.service for t in traces if t.service), None)
 
 
-def poke(store: Store, conversations: Iterable[str]) -> "Future[None]":
+def poked(store: Store, conversations: Iterable[str]) -> list[Look]:
     """Look at conversations now: one of their traces is about to move on.
 
-    This is written before the move: after a crash between the two the trace moves again, but nothing would look at the conversation again.
+    This is written before the move, or with it: after a crash between the two the trace moves again, but nothing would look at the
+    conversation again.
     """
     now_s = store.now_s()
-    units = [Unit(kind="conversation", key=key) for key in conversations]
-    return store.progress.look_again([Look(unit=unit, seen_s=math.inf, due_s=now_s) for unit in units])
+    return [Look(unit=Unit(kind="conversation", key=key), seen_s=math.inf, due_s=now_s) for key in conversations]
 
 
-def finish_with_traces(store: Store, done: Finished, traces: Iterable[TraceRow]) -> "list[Future[Any]]":
+def finish_with_traces(store: Store, done: Finished, traces: Sequence[TraceRow]) -> "Future[Any]":
     """Commit an outcome, and before it the same for each of the unit's traces that has none: a trace has what its conversation came to."""
     verdict = Settled(outcome=UnitOutcome(done.outcome), reason=done.reason, detail=done.detail)
+    others = [trace for trace in traces if trace.unit != done.unit]
     parts = [
         replace(outcome_of_part(done.unit, trace, verdict), probability=done.probability, selected_by=done.selected_by)
-        for trace in without_outcome(store, traces)
-        if trace.unit != done.unit
+        for trace in without_outcome(store, others)
     ]
-    return [store.queues.finish(each) for each in (*parts, done)]
+    return store.queues.finish_all([*parts, done])
 
 
-def without_outcome(store: Store, traces: Iterable[TraceRow]) -> list[TraceRow]:
-    return [trace for trace in traces if store.records.outcome(trace.unit) is None]
+async def all_written(writes: "Sequence[Future[Any]]") -> None:
+    """Wait until all of these are on disk; what one of them raised. They end in the order in which they were begun."""
+    if writes:
+        (last,), _ = await asyncio.wait([asyncio.wrap_future(writes[-1])])
+        last.exception()  # told below, where an earlier one may have raised something too
+        for write in writes:
+            write.result()
+
+
+def without_outcome(store: Store, traces: Sequence[TraceRow]) -> list[TraceRow]:
+    known = store.records.with_outcome([trace.unit for trace in traces])
+    return [trace for trace in traces if trace.unit not in known]
 
 
 def outcome_of_part(conversation: Unit, trace: TraceRow, verdict: Settled) -> Finished:

@@ -7,7 +7,7 @@ before is in the verdict cache and costs nothing then.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from otel_eval.errors import OtelEvalError, Overloaded, StoreError
@@ -95,8 +95,7 @@ class Worker:
             return ()
         queues = self.rater.store.queues
         try:
-            waiting = {name: depth.waiting for name, depth in queues.depths().items()}
-            queue = next_queue(waiting, self.counts.scored, self.rater.plan.rules.triage_share)
+            queue = next_queue(queues.waiting(), self.counts.scored, self.rater.plan.rules.triage_share)
             if queue is None:
                 return ()
             return await asyncio.wrap_future(queues.claim(queue, limit=1 if queue == "triage" else free))
@@ -176,12 +175,9 @@ class Worker:
                 await asyncio.sleep(_IDLE_S)
 
 
-def next_queue(waiting: Mapping[Queue, int], scored: Mapping[str, int], share: float) -> Queue | None:
+def next_queue(waiting: Set[Queue], scored: Mapping[str, int], share: float) -> Queue | None:
     """The queue to take from: triage while it lags behind its share of what was scored, else the estimate; the other where one is empty."""
-    estimate, triage = waiting.get("estimate", 0), waiting.get("triage", 0)
-    if not estimate and not triage:
-        return None
-    if not estimate or not triage:
-        return "estimate" if estimate else "triage"
+    if len(waiting) < 2:
+        return next(iter(waiting), None)
     total = scored.get("estimate", 0) + scored.get("triage", 0)
     return "triage" if scored.get("triage", 0) < share * (total + 1) else "estimate"
