@@ -310,7 +310,10 @@ def init(**options: Any) -> int:
 
 
 SERVER = click.option(
-    "--server", metavar="URL", type=WORDS, help="A running server, such as http://localhost:4318; its token from OTEL_EVAL__RECEIVE__TOKEN."
+    "--server",
+    metavar="URL",
+    type=WORDS,
+    help="A running server, such as http://localhost:4318; token and TLS files by environment: docs/serve.md.",
 )
 STORE = click.option(
     "--store",

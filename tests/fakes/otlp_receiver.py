@@ -46,6 +46,8 @@ class OtlpReceiver:
     bodies: list[tuple[str, bytes]] = field(default_factory=list)
     """Path and plain body of each request that was answered with 200."""
     requests: int = 0
+    seen_headers: dict[str, str] = field(default_factory=dict)
+    """Headers that came, by name in lower case; the last value of each."""
     _server: Any = None
 
     def __enter__(self) -> Self:
@@ -108,6 +110,7 @@ def _handler(receiver: OtlpReceiver) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
+            receiver.seen_headers.update({name.lower(): value for name, value in self.headers.items()})
             body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
             if self.headers.get("Content-Encoding") == "gzip":
                 body = gzip.decompress(body)
