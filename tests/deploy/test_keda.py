@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import click
 import jsonschema
 import pytest
 import yaml
@@ -66,6 +67,7 @@ def test_workers_are_started_as_the_command_line_allows() -> None:
     """The arguments of the container are a command and options that otel-eval has."""
     (container,) = (c for d in of_kind(FORM, "Deployment") for c in d["spec"]["template"]["spec"]["containers"] if c["name"] == "worker")
     command, *options = container["args"]
-    parsed = main.commands[command].make_context(command, list(options))
+    above = click.Context(main, info_name="otel-eval", **main.context_settings)
+    parsed = main.commands[command].make_context(command, list(options), parent=above)
     assert parsed.params["brokers"] == "kafka:9092"
     assert parsed.params["status"].endswith(f":{container['ports'][0]['containerPort']}")
