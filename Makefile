@@ -6,7 +6,7 @@ unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH
 python := .venv/bin/python
 ready := .venv/.ready
 
-.PHONY: help demo test soak real-model exporters check format-check lint types docs-check docs format build size clean
+.PHONY: help demo test soak real-model exporters kafka kafka-test check format-check lint types docs-check docs format build size clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' Makefile
@@ -22,6 +22,12 @@ real-model: ## Run the tests that need a language model (127 MB, in an environme
 
 soak: $(ready) ## Nothing lost, nothing double, at length: 2,000 conversations, 20 kills
 	@OTEL_EVAL_SOAK=long $(python) -m pytest tests/end_to_end/test_soak.py
+
+kafka: ## Fetch Apache Kafka for the tests (Java 17 and Maven; 44 MB)
+	@scripts/kafka.sh
+
+kafka-test: $(ready) kafka ## Run the tests of workers behind Kafka alone
+	@CI=true $(python) -m pytest tests/kafka
 
 exporters: ## Install the clients of others that the tests run (Node.js 20 and npm; 56 MB)
 	@scripts/exporters.sh js

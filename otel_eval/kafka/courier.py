@@ -6,6 +6,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
+from otel_eval.kafka.client_log import client_logger
 from otel_eval.kafka.records import Sending
 from otel_eval.kafka.settings import KafkaSettings, producer_properties
 
@@ -14,7 +15,7 @@ class Courier:
     """Messages leave in order for each key; none is given up while the broker is away."""
 
     def __init__(self, settings: KafkaSettings) -> None:
-        self._producer = Producer(producer_properties(settings))
+        self._producer = Producer(producer_properties(settings), logger=client_logger())
         self._waiting: deque[Sending] = deque()
         self.pending_bytes = 0
         """Of messages that the broker does not have yet."""

@@ -18,6 +18,7 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from otel_eval.errors import InputError
+from otel_eval.kafka.client_log import client_logger
 from otel_eval.kafka.offsets import Offsets, offsets_from_commit
 from otel_eval.kafka.positions import Positions
 from otel_eval.kafka.records import Handler, Place, Record
@@ -98,7 +99,7 @@ class Feed:
     def _session(self) -> None:
         """One life of a consumer."""
         properties = {**consumer_properties(self._settings), "on_commit": self._on_commit}
-        consumer = Consumer(properties, logger=logging.getLogger(f"{__name__}.client"))
+        consumer = Consumer(properties, logger=client_logger())
         try:
             consumer.subscribe(list(self._settings.topics), on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost)
             while not self._stopping.is_set():

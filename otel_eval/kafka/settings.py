@@ -20,6 +20,8 @@ class KafkaSettings:
     max_message_bytes: int = 8 * 1024 * 1024
     session_timeout_s: float = 15.0
     commit_every_s: float = 1.0
+    patience_s: float = 15.0
+    """How long brokers may take to answer at the start."""
     client: Mapping[str, str] = field(default_factory=dict, repr=False)
     """May hold passwords."""
 

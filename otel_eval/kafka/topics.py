@@ -7,15 +7,15 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from otel_eval.errors import ConfigError
+from otel_eval.kafka.client_log import client_logger
 from otel_eval.kafka.settings import OVERHEAD_BYTES, KafkaSettings, admin_properties
 
-_PATIENCE_S = 15.0
 _RETENTION_MS = 24 * 3600 * 1000
 
 
 def check_topics(s: KafkaSettings) -> dict[str, int]:
     """The number of partitions of each topic; the topic of conversations is made where it is missing."""
-    admin = AdminClient(admin_properties(s))
+    admin = AdminClient(admin_properties(s), logger=client_logger())
     counts = _counts(admin, s)
     missing = [topic for topic in s.sources if topic not in counts]
     if missing:
@@ -47,7 +47,7 @@ def fault_of_counts(s: KafkaSettings, counts: dict[str, int]) -> str | None:
 
 def _counts(admin: AdminClient, s: KafkaSettings) -> dict[str, int]:
     try:
-        found: Any = admin.list_topics(timeout=_PATIENCE_S)
+        found: Any = admin.list_topics(timeout=s.patience_s)
     except KafkaException as error:
         raise ConfigError(
             f"no Kafka broker answers at {s.brokers!r} ({error.args[0].name()}): expected HOST:PORT,HOST:PORT in `--kafka` or "
@@ -65,7 +65,7 @@ def _create(admin: AdminClient, s: KafkaSettings, partitions: int) -> None:
     }
     new = NewTopic(topic, num_partitions=partitions, replication_factor=-1, config=config)
     try:
-        admin.create_topics([new], operation_timeout=_PATIENCE_S)[topic].result(2 * _PATIENCE_S)
+        admin.create_topics([new], operation_timeout=s.patience_s)[topic].result(2 * s.patience_s)
     except (KafkaException, TimeoutError) as error:
         name = error.args[0].name() if isinstance(error, KafkaException) else "TIMED_OUT"
         if name == "TOPIC_ALREADY_EXISTS":  # another worker started in the same moment

@@ -9,7 +9,7 @@ with mock_broker() as brokers:
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,33 @@ def mock_broker() -> Iterator[str]:
     brokers = producer.list_topics(timeout=10).brokers.values()
     yield ",".join(f"127.0.0.1:{broker.port}" for broker in brokers)
     producer.flush(0)
+
+
+class Names:
+    """Topics and a group of one test."""
+
+    def __init__(self, prefix: str) -> None:
+        self.group = prefix
+        self.spans, self.logs, self.talks = f"{prefix}_spans", f"{prefix}_logs", f"{prefix}_talks"
+        self.all = (self.spans, self.logs, self.talks)
+
+    def topics(self, partitions: int) -> dict[str, int]:
+        return dict.fromkeys((self.spans, self.logs), partitions)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As a worker is told them."""
+        return {
+            "kafka__group": self.group,
+            "kafka__traces_topic": self.spans,
+            "kafka__logs_topic": self.logs,
+            "kafka__conversations_topic": self.talks,
+        }
+
+    def of(self, messages: "Iterable[Message]") -> "Iterator[Message]":
+        """The same messages in the topics of this test."""
+        own = {SPANS: self.spans, LOGS: self.logs, TALKS: self.talks}
+        return (replace(message, topic=own[message.topic]) for message in messages)
 
 
 @dataclass(frozen=True, kw_only=True)
