@@ -13,6 +13,7 @@ from typing import Any
 from otel_eval.metrics import inert
 from otel_eval.metrics.base import MetricInput
 from otel_eval.metrics.calls import made_calls
+from otel_eval.metrics.results import result_failed
 from otel_eval.model import Conversation, Media, Message, Opaque, Reasoning, Text, ToolCall, ToolResult
 
 
@@ -138,10 +139,15 @@ def _arguments(call: ToolCall, note: inert.Note) -> str:
 
 
 def _status(result: ToolResult, failed: bool) -> str:
-    """What was recorded about the call: by the result's own flag, else by the tool's span."""
+    """What was recorded about the call: by the result's own flag, else by the tool's span, else by what the result says of itself.
+
+    A tool that catches its own exception and returns "Error: …" ends well in the eyes of whoever recorded it.
+    """
     is_error = True if failed and result.is_error is None else result.is_error
     if result.content is None:
         return " → error, content not recorded" if is_error else " → content not recorded"
+    if not is_error and result_failed(result):
+        return " → error, by its own words"
     return {True: " → error", False: " → ok", None: ""}[is_error]
 
 

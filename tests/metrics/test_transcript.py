@@ -186,3 +186,25 @@ def test_mostly_missing_is_known() -> None:
     """More left out than shown: no verdict can be clear."""
     assert record(long_talk(), 1500).mostly_left_out
     assert not record(replace(long_talk(), system=None), 12_000).mostly_left_out
+
+
+@pytest.mark.parametrize(
+    ("content", "is_error", "status"),
+    [
+        ("Error: no seats left", False, " → error, by its own words"),
+        ("Error: no seats left", None, " → error, by its own words"),
+        ('{"ok": false, "reason": "no seats"}', False, " → error, by its own words"),
+        ('{"is_error": true, "text": "no seats"}', None, " → error, by its own words"),
+        ('{"status": "error", "message": "no seats"}', False, " → error, by its own words"),
+        ("오류: 좌석이 없습니다", None, " → error, by its own words"),
+        ("错误：没有座位", False, " → error, by its own words"),
+        ("Error: no seats left", True, " → error"),
+        ("Errors in the first act are rare.", False, " → ok"),
+        ('{"ok": true, "error": null}', False, " → ok"),
+        ('{"ok": true, "code": "NF-1"}', None, ""),
+    ],
+)
+def test_a_result_that_says_that_it_failed(content: str, is_error: bool | None, status: str) -> None:
+    """A tool that returns its error as an answer is shown as failed, and that only its words say so; what was recorded goes before."""
+    shown = record(talk(user("Two seats"), agent("", call("book", seats=2)), tool(content, is_error=is_error)))
+    assert f"[2] TOOL RESULT book{status}" in shown.text.splitlines()
