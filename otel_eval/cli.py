@@ -4,7 +4,10 @@ A command's module is imported only when the command is invoked, so that `otel-e
 Its one function is `run(**options) -> int`; the options are those declared here, the number is the exit code.
 """
 
+import errno
 import importlib
+import io
+import math
 import os
 import sys
 from pathlib import Path
@@ -24,6 +27,9 @@ INTERRUPTED = 130
 """128 + SIGINT, as shells report it."""
 PIPE_CLOSED = 141
 """128 + SIGPIPE: the reader of our output went away, as in `otel-eval convert FILE | head`."""
+
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""What the system says when nothing more can be written."""
 
 EXIT_CODES = f"""\b
 Exit codes:
@@ -47,6 +53,7 @@ class CommandLine(click.Group):
 
     def invoke(self, ctx: click.Context) -> None:
         """Run the command and leave with the exit code it returns."""
+        show_what_can_be_shown()
         try:
             code = super().invoke(ctx)
             sys.stdout.flush()
@@ -57,7 +64,19 @@ class CommandLine(click.Group):
         except BrokenPipeError:
             discard_stdout()
             ctx.exit(PIPE_CLOSED)
+        except OSError as error:
+            if error.errno not in NO_ROOM:
+                raise
+            discard_stdout()
+            raise Unusable(f"the output cannot be written: {error.strerror}") from error
         ctx.exit(code or 0)
+
+
+def show_what_can_be_shown() -> None:
+    """On a terminal that has not all characters the others are shown as a question mark, instead of ending the run."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="replace")
 
 
 def discard_stdout() -> None:
@@ -89,6 +108,16 @@ class Words(click.types.StringParamType):
         if not str(value).strip():
             self.fail("expected something, got an empty text", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class Number(click.FloatRange):
+    """A number, and neither NaN nor Infinity, which no limit could be held against."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is no number", param, ctx)
+        return number
 
 
 class File(click.Path):
@@ -207,7 +236,7 @@ def dialects(**options: Any) -> int:
 )
 @click.option("--base-url", metavar="URL", type=WORDS, help="The judge's endpoint; without it OPENAI_BASE_URL, else OpenAI's.")
 @click.option("--max-tokens", metavar="N", type=click.IntRange(min=1), help="Most tokens that judging may take.")
-@click.option("--max-usd", metavar="USD", type=click.FloatRange(min=0), help="Most that judging may cost; needs --price.")
+@click.option("--max-usd", metavar="USD", type=Number(min=0), help="Most that judging may cost; needs --price.")
 @click.option("--price", metavar="IN/OUT", type=WORDS, help="USD for a million tokens of the judge, in and out (and cached): 0.15/0.60.")
 @click.option("--concurrency", metavar="N", type=click.IntRange(min=1), default=16, show_default=True, help="Conversations at a time.")
 @click.option("--format", type=click.Choice(["table", "jsonl"]), default="table", show_default=True, help="How results are written.")
@@ -270,7 +299,12 @@ def score(**options: Any) -> int:
     help="How many trials must all pass; may be repeated. Without it: 1, 2, … up to the smallest number of trials of a task.",
 )
 @click.option(
-    "--passed-from", metavar="VALUE", type=float, default=1.0 - 1e-6, show_default=True, help="A trial with this value or more has passed."
+    "--passed-from",
+    metavar="VALUE",
+    type=Number(),
+    default=1.0 - 1e-6,
+    show_default=True,
+    help="A trial with this value or more has passed.",
 )
 @click.option(
     "--task-key", metavar="NAME", type=WORDS, help="The member of a line that is the same for all trials of a task, instead of `task`."

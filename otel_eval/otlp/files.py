@@ -136,11 +136,14 @@ def read_paths(
 
 
 def _read_folder(folder: Path, report: ReadReport, max_item_bytes: int) -> Iterator[Record]:
-    files_before = report.files
+    files_before, empty_before, passed_before = report.files, len(report.empty), len(report.passed_over)
     for path in _files_in(folder):
         yield from _read_file(path, report, max_item_bytes, optional=True)
     if report.files == files_before:
-        report.errors.append(InputError(f"{str(folder)!r} holds no file that can be read: expected {_EXPECTED}"))
+        met = [f"{name!r} is empty" for name in report.empty[empty_before:]]
+        met += [f"{name!r} holds nothing known" for name in report.passed_over[passed_before:]]
+        some = "; ".join(met[:_NAMES_TOLD]) + ("; …" if len(met) > _NAMES_TOLD else "")
+        report.errors.append(InputError(f"{str(folder)!r} holds no file that can be read ({some or 'no file'}): expected {_EXPECTED}"))
 
 
 def _files_in(folder: Path) -> Iterator[Path]:
@@ -190,8 +193,13 @@ def _read_one(name: str, stream: BinaryIO | None, report: ReadReport, max_item_b
 
 
 def _unknown(name: str, tally: Tally) -> str:
-    faults = ", ".join(sorted(tally.rejected)) or "no item"
+    faults = ", ".join(f"{reason}{_in_lines(tally, reason)}" for reason in sorted(tally.rejected)) or "no item"
     return f"{name!r} holds nothing that can be read ({faults}): expected {_EXPECTED}"
+
+
+def _in_lines(tally: Tally, reason: str) -> str:
+    lines = tally.lines.get(reason)
+    return f" in {tally.word} {', '.join(map(str, lines))}" if lines else ""
 
 
 def _records(stream: BinaryIO, name: str, tally: Tally, max_bytes: int) -> Iterator[Record]:

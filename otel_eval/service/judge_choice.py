@@ -14,6 +14,9 @@ from otel_eval.registry import JUDGES, load_plugin
 
 OPENAI_URL = "https://api.openai.com/v1"
 LOCAL = "local:"
+HEURISTIC = "heuristic"
+ENDPOINTS = frozenset({"openai", "decisions"})
+"""Kinds that ask an endpoint, OpenAI's if no other is named."""
 NOTE = "otel-eval: no judge model is named (--judge-model), so built-in rules judge; their scores are marked `heuristic`"
 
 
@@ -116,10 +119,10 @@ def settings_from_options(kind: str, *, model: str | None, base_url: str | None,
         return JudgeSettings(model=model or "")
     url = base_url or environ.get("OPENAI_BASE_URL") or OPENAI_URL
     key = environ.get("OPENAI_API_KEY", "")
-    if kind == "openai" and not model:
-        raise ConfigError("--judge openai needs the name of a model: give --judge-model")
+    if kind in ENDPOINTS and not model:
+        raise ConfigError(f"--judge {kind} needs the name of a model: give --judge-model")
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
         raise ConfigError("the judge's endpoint is no address: expected http://HOST/v1 or https://HOST/v1 in --base-url or OPENAI_BASE_URL")
-    if kind == "openai" and not key and url == OPENAI_URL:
+    if kind in ENDPOINTS and not key and url == OPENAI_URL:
         raise ConfigError("no key for the judge: set OPENAI_API_KEY, or name another endpoint with --base-url")
     return JudgeSettings(model=model or "", base_url=url, api_key=key)

@@ -12,7 +12,7 @@ from otel_eval.otlp.endpoint import headers_from_text
 from otel_eval.service.config import JudgeConfig
 from otel_eval.service.config.sections import OtherJudgeConfig, PriceConfig
 from otel_eval.service.config.values import Secret
-from otel_eval.service.judge_choice import OPENAI_URL, JudgeChoice, cascade_of, choice_from_settings, panel_of
+from otel_eval.service.judge_choice import ENDPOINTS, OPENAI_URL, JudgeChoice, cascade_of, choice_from_settings, panel_of
 
 
 def judge_from_config(
@@ -77,10 +77,10 @@ def judge_settings(config: JudgeConfig, kind: str, environ: Mapping[str, str], *
     price = price or _price(config.price)
     url = config.base_url or environ.get("OPENAI_BASE_URL") or OPENAI_URL
     key = secret_text(config.api_key, config.api_key_file, "judge.api_key_file") or environ.get("OPENAI_API_KEY", "")
-    if kind == "openai" and not config.model:
-        raise ConfigError("judge.kind is 'openai' and no model is named: set judge.model")
+    if kind in ENDPOINTS and not config.model:
+        raise ConfigError(f"judge.kind is {kind!r} and no model is named: set judge.model")
     refuse_no_address(url, "judge.base_url")
-    if kind == "openai" and not key and url == OPENAI_URL:
+    if kind in ENDPOINTS and not key and url == OPENAI_URL:
         raise ConfigError("no key for the judge: set OPENAI_API_KEY or judge.api_key_file, or name another endpoint in judge.base_url")
     limits = Limits(**config.budget.model_dump())
     if price is None and limits.in_usd:

@@ -40,6 +40,8 @@ def run_of(name: str, parameters: Mapping[str, Any], *, compat: str | None = Non
     problems = () if isinstance(metric, CustomMetric) else parameter_problems(metric.card, parameters, known_compat)
     if problems:
         raise ConfigError("; ".join(problems))
+    if isinstance(metric, Check) and not str(parameters.get("question") or "").strip():
+        raise ConfigError(f"metric {name!r} has no question to ask: give the parameter `question`, as in {name}:question=Is it polite?")
     return run
 
 

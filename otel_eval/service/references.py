@@ -1,12 +1,12 @@
 """References from a dataset file, found by conversation or task, and joined with what spans and lines themselves say."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from otel_eval.errors import ConfigError, InputError
+from otel_eval.errors import InputError
 from otel_eval.exchange.references import (
     keys_of_record,
     merged_references,
@@ -15,6 +15,7 @@ from otel_eval.exchange.references import (
     reference_from_record,
 )
 from otel_eval.model import NO_REFERENCE, Conversation, Gap, Reference
+from otel_eval.service.text_file import text_of_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +42,10 @@ class References:
         found = [self.by_key[key] for key in keys if key is not None and key in self.by_key]
         return merged_references(own, *found, attributes), gaps
 
+    def names_any(self, references: Iterable[tuple[Conversation, Reference]]) -> bool:
+        """Whether any of these conversations has a line in the dataset."""
+        return any(key in self.by_key for c, r in references for key in (c.id, r.task, *c.trace_ids) if key is not None)
+
 
 NO_REFERENCES = References(by_key={})
 
@@ -62,6 +67,8 @@ def references_from_file(path: Path) -> References:
         for key in keys:
             if by_key.setdefault(key, reference) != reference:
                 raise InputError(f"{str(path)!r}, {place}: {key!r} already stands for another reference")
+    if not by_key:
+        raise InputError(f'{str(path)!r} is empty: expected objects such as {{"task": …, "reference": …}}, one a line')
     return References(by_key=by_key)
 
 
@@ -73,10 +80,7 @@ def _reference(record: Mapping[str, Any]) -> Reference:
 
 
 def _records(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"dataset {str(path)!r} cannot be read: {type(error).__name__}; give a JSON Lines file in UTF-8") from error
+    text = text_of_file(path, "dataset")
     whole = _whole(text)
     if isinstance(whole, Mapping):
         cases = whole.get("eval_cases", whole.get("evalCases"))

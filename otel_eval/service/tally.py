@@ -92,8 +92,8 @@ class Tally:
         skipped, failed = Counter[str](), Counter[str]()
         for tally in self.metrics.values():
             skipped, failed = skipped + tally.skipped, failed + tally.failed
-        reasons = [*_named("failed", failed), *_named("were skipped", skipped)]
-        return f"nothing was scored: {'; '.join(reasons) or 'no metric was run'}"
+        reasons = f"{_reasons('failed', failed)}{_reasons('skipped', skipped)}".removeprefix("; ")
+        return f"nothing was scored: {reasons or 'no metric was run'}"
 
     def lines(self) -> Iterator[str]:
         """A sentence for each metric and category, then one for the cost."""
@@ -121,13 +121,6 @@ def _mean(tally: MetricTally) -> str:
         return "no score"
     interval = "" if tally.interval is None else " (95 % {:.2f} to {:.2f})".format(*tally.interval)
     return f"mean {tally.mean:.3f} of {len(tally.values)}{interval}"
-
-
-def _named(word: str, counts: Counter[str]) -> Iterator[str]:
-    """How many results came to that, and why."""
-    if counts:
-        named = ", ".join(f"{reason} {count}" for reason, count in counts.most_common())
-        yield f"{counts.total()} results {word} ({named})"
 
 
 def _reasons(word: str, counts: Counter[str]) -> str:

@@ -1,6 +1,7 @@
 """`otel-eval score`: conversations of trace files scored, shown, and sent on."""
 
 import asyncio
+import io
 import os
 import secrets
 import shutil
@@ -54,6 +55,8 @@ def run(**given: Any) -> int:
         return MISSED
     plan = plan_from_conversion(options, prepared, conversion)
     refuse_unknown(thresholds, plan.names)
+    for line in plan.remarks(prepared):
+        _say(line)
     if plan.judge.kind == "heuristic" and options.judge is None and uses_judge(plan.runs):
         sys.stderr.write(NOTE + "\n")
     with ExitStack() as files:
@@ -187,6 +190,8 @@ def _write(path: Path | None, make: Any) -> None:
 
 def _stdout_sink(format: str) -> Sink:
     if format == "jsonl":
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")  # JSON is UTF-8 whatever the terminal's encoding
         return JsonlSink(sys.stdout)
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     return TableSink(sys.stdout, width=width)

@@ -9,6 +9,7 @@ from otel_eval.errors import ConfigError
 from otel_eval.metrics.check import Check
 from otel_eval.metrics.requirements import parameter_problems
 from otel_eval.scoring import MetricRun
+from otel_eval.service.text_file import text_of_file
 
 _PARAMETERS = ("question", "expect", "when", "category")
 _MULTICHALLENGE = {"TARGET_QUESTION": "question", "PASS_CRITERIA": "expect", "AXIS": "category"}
@@ -27,13 +28,13 @@ def checks_from_text(text: str) -> list[MetricRun]:
 
 
 def _from_file(path: Path) -> Iterator[MetricRun]:
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(text_of_file(path, "--check").splitlines(), start=1):
         if not line.strip():
             continue
         try:
             record = json.loads(line)
             name = record["name"]
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             raise ConfigError(f"--check {str(path)!r}, line {number}: expected an object with 'name' and 'question'") from None
         yield check_run(str(name), _parameters(record))
 

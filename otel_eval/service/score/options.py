@@ -1,6 +1,8 @@
 """What a user asks `otel-eval score` for, and the plan that comes of it: everything is checked before the first question."""
 
 import json
+import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,18 +12,20 @@ from otel_eval.judges.chain import Books
 from otel_eval.judges.settings import NO_LIMITS, Limits, Price
 from otel_eval.metrics.adk.config import metrics_from_eval_config
 from otel_eval.model import Conversation, Reference
-from otel_eval.scoring import MetricRun
+from otel_eval.scoring import MetricRun, unit_key
 from otel_eval.service.config import Config
 from otel_eval.service.config.load import load_config
 from otel_eval.service.config.sections import ScoringConfig
 from otel_eval.service.convert import Conversion
-from otel_eval.service.judge_choice import LOCAL, JudgeChoice, judge_from_options, with_first_stage
+from otel_eval.service.judge_choice import HEURISTIC, LOCAL, JudgeChoice, judge_from_options, with_first_stage
 from otel_eval.service.judge_config import judge_from_config, judge_kind, judge_settings
 from otel_eval.service.metric_choice import default_names, labels_of, run_from_text, run_of
 from otel_eval.service.references import NO_REFERENCES, References, references_from_file
 from otel_eval.service.score.checks import checks_beside, checks_from_text
 from otel_eval.service.score.resume import Earlier
+from otel_eval.service.text_file import text_of_file
 
+_KEYS_TOLD = 3
 _LOCAL_DEADLINE_S = 1800.0
 """For one conversation with a model on this machine; reading a long record takes it minutes."""
 
@@ -74,6 +78,16 @@ class Plan:
         """The metrics, in order."""
         own = (run.metric.card.name for runs in self.beside.values() for run in runs)
         return tuple(dict.fromkeys([*(run.metric.card.name for run in self.runs), *own]))
+
+    def remarks(self, prepared: "Prepared") -> Iterator[str]:
+        """What is probably not as it was meant."""
+        keys = Counter(unit_key(conversation) for conversation, _ in self.units)
+        shared = [key for key, count in keys.items() if count > 1]
+        if shared:
+            some = ", ".join(map(repr, shared[:_KEYS_TOLD])) + (", …" if len(shared) > _KEYS_TOLD else "")
+            yield f"{len(shared)} ids stand for more than one conversation each ({some}): their results cannot be told apart by id"
+        if prepared.dataset.by_key and not prepared.dataset.names_any(self.units):
+            yield "no conversation has a line in the dataset: lines are found by conversation id, task or trace id"
 
     def runs_of(self, conversation: Conversation) -> list[MetricRun]:
         return [*self.runs, *self.beside.get(id(conversation), ())]
@@ -134,6 +148,8 @@ def plan_from_conversion(options: Options, prepared: Prepared, conversion: Conve
 def _judge(options: Options, config: Config | None, environ: Mapping[str, str]) -> JudgeChoice:
     """The judge of the command line; with a configuration its section, where options change what they name."""
     price, limits, books = _price(options.price), _limits(options), Books()
+    if options.judge == HEURISTIC or (config is None and options.judge is None and options.judge_model is None):
+        _refuse_options_of_models(options)
     if config is None:
         return judge_from_options(
             judge=options.judge,
@@ -163,6 +179,20 @@ def _judge(options: Options, config: Config | None, environ: Mapping[str, str]) 
     return with_first_stage(chosen, options.first_judge, settings, books) if options.first_judge else chosen
 
 
+def _refuse_options_of_models(options: Options) -> None:
+    """ConfigError for an option that would be ignored: who gives it thinks that a model judges."""
+    given = {
+        "--judge-model": options.judge_model,
+        "--base-url": options.base_url,
+        "--first-judge": options.first_judge,
+        "--samples": options.samples if options.samples > 1 else None,
+        "--price": options.price,
+    }
+    for name, value in given.items():
+        if value is not None:
+            raise ConfigError(f"{name} is of no use to the built-in rules, which would judge: name a model with --judge-model")
+
+
 def _units(options: Options, prepared: Prepared, conversion: Conversion) -> Iterator[tuple[Conversation, Reference]]:
     """Each conversation with its reference; the topics of command line or configuration where nothing nearer says any."""
     topics = prepared.topics
@@ -176,16 +206,24 @@ def _named_runs(options: Options, config: Config | None) -> list[MetricRun]:
     runs = [run_from_text(text, compat=options.compat) for text in options.metrics]
     runs += [run for text in options.checks for run in checks_from_text(text)]
     runs += _adk_runs(options.eval_config) if options.eval_config else []
+    if options.compat and runs and not any(run.compat for run in runs):
+        raise ConfigError(
+            f"--compat {options.compat}: none of the metrics that are named knows it; `otel-eval metrics show NAME` says which do"
+        )
     if runs or config is None:
         return runs
     return [run_of(m.name, m.parameters, compat=m.compat or options.compat, if_known=m.compat is None) for m in config.metrics]
 
 
 def _adk_runs(path: Path) -> list[MetricRun]:
+    text = text_of_file(path, "--eval-config")
     try:
-        return [MetricRun(metric=metric) for metric in metrics_from_eval_config(path.read_text(encoding="utf-8"))]
-    except (ValueError, OSError) as error:
+        runs = [MetricRun(metric=metric) for metric in metrics_from_eval_config(text)]
+    except ValueError as error:
         raise ConfigError(f"--eval-config {str(path)!r}: {error}") from error
+    if not runs:
+        raise ConfigError(f"--eval-config {str(path)!r}: no `criteria` in it, so there is no metric to run")
+    return runs
 
 
 def _limits(options: Options) -> Limits:
@@ -203,6 +241,6 @@ def _price(text: str | None) -> Price | None:
         numbers = [float(json.loads(part)) for part in parts]
     except (ValueError, TypeError):
         numbers = []
-    if len(numbers) not in (2, 3) or any(n < 0 for n in numbers):
+    if len(numbers) not in (2, 3) or not all(math.isfinite(n) and n >= 0 for n in numbers):
         raise ConfigError(f"--price {text!r}: expected USD for a million tokens, IN/OUT or IN/OUT/CACHED, such as 0.15/0.60")
     return Price(input_usd=numbers[0], output_usd=numbers[1], cached_input_usd=numbers[2] if len(numbers) > 2 else None)

@@ -15,6 +15,10 @@ from otel_eval.model import Conversation
 from otel_eval.scoring import MetricRun, result_id
 
 
+_BEGINS = '{"conversation": '
+"""How every line of a result begins."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Earlier:
     """Results of earlier runs by their ids, the newest of each."""
@@ -43,6 +47,8 @@ def opened(path: Path) -> tuple[Earlier, TextIO]:
     try:
         text = path.read_text(encoding="utf-8") if path.exists() else ""
         whole = text[: text.rfind("\n") + 1]
+        if not _is_cut_result(text.removeprefix(whole)):
+            raise ConfigError(f"--out {str(path)!r}, last line, is no result of ours: name a new file")
         earlier = Earlier(rows=_rows(path, whole))
         stream = path.open("a", encoding="utf-8")
         if len(whole) < len(text):
@@ -50,6 +56,11 @@ def opened(path: Path) -> tuple[Earlier, TextIO]:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"--out {str(path)!r} cannot be used: {type(error).__name__}") from error
     return earlier, stream
+
+
+def _is_cut_result(piece: str) -> bool:
+    """Whether the text behind the last line's end is nothing, or the beginning of a result: only that is taken away."""
+    return piece.startswith(_BEGINS) or _BEGINS.startswith(piece)
 
 
 def _rows(path: Path, text: str) -> dict[str, dict[str, Any]]:

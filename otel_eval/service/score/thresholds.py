@@ -34,7 +34,9 @@ def refuse_unknown(thresholds: Mapping[str, float], metrics: Sequence[str]) -> N
     """ConfigError for a metric that is not run: its threshold would never be looked at."""
     for name in thresholds:
         if name not in metrics:
-            raise ConfigError(f"--fail-under {name!r} is not run: expected one of the metrics that are run: {', '.join(metrics)}")
+            raise ConfigError(
+                f"--fail-under names {name!r}, which is not run: expected one of the metrics that are run: {', '.join(metrics)}"
+            )
 
 
 def missed(thresholds: Mapping[str, float], tally: Tally) -> Iterator[str]:

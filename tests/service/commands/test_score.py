@@ -181,7 +181,7 @@ def test_a_judge_that_fails_everywhere_is_exit_code_3(conversations: Path) -> No
         plain = score(*asked, str(conversations))
         under = score(*asked, "--fail-under", "agent_goal_accuracy=0", str(conversations))
     assert (plain.exit_code, under.exit_code) == (3, 3)
-    assert plain.stderr.splitlines()[-1] == "otel-eval: nothing was scored: 10 results failed (judge_filtered 10)"
+    assert plain.stderr.splitlines()[-1] == "otel-eval: nothing was scored: failed 10 (judge_filtered 10)"
     assert "agent_goal_accuracy has no score" in under.stderr
 
 
@@ -189,7 +189,7 @@ def test_all_skipped_is_said(traces: Path) -> None:
     """No metric applied: nothing went wrong, and the last line says that nothing was scored."""
     result = score("--metric", "tool_call_f1", str(traces))
     assert result.exit_code == 0
-    assert result.stderr.splitlines()[-1] == "otel-eval: nothing was scored: 1 results were skipped (needs_missing 1)"
+    assert result.stderr.splitlines()[-1] == "otel-eval: nothing was scored: skipped 1 (needs_missing 1)"
 
 
 def test_nothing_to_score_is_exit_code_1(tmp_path: Path) -> None:
