@@ -6,10 +6,10 @@ unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH
 python := .venv/bin/python
 ready := .venv/.ready
 
-.PHONY: help demo test soak real-model exporters kafka kafka-test check format-check lint types docs-check docs format build size clean
+.PHONY: help demo test soak real-model exporters kafka kafka-test collector backends collector-test check format-check lint types docs-check docs format build size clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s%s\n", $$1, $$2 }' Makefile
 
 demo: $(ready) ## Score the example traces: no key, no network
 	@OTEL_EVAL=.venv/bin/otel-eval sh examples/demo.sh
@@ -32,6 +32,15 @@ kafka-test: $(ready) kafka ## Run the tests of workers behind Kafka alone
 exporters: ## Install the clients of others that the tests run (Node.js 20 and npm; 56 MB)
 	@scripts/exporters.sh js
 	@scripts/exporters.sh rotel
+
+collector: ## Build the Collector that the tests run (Go, some 4 minutes, once)
+	@scripts/collector.sh
+
+backends: ## Build VictoriaLogs, Jaeger and Prometheus for the tests (Go, some 10 minutes, once)
+	@scripts/backends.sh
+
+collector-test: $(ready) collector ## Run each configuration of collector/ with a real Collector and otel-eval
+	@$(python) -m pytest tests/test_collector.py tests/collector
 
 check: format-check lint types docs-check test ## All that must hold before a change is done
 

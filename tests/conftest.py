@@ -12,7 +12,7 @@ from hypothesis import settings
 settings.register_profile("house", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("house")
 
-SET_BY_US = {"OTEL_EVAL_SHARED"}
+SET_BY_US = {"OTEL_EVAL_SHARED", "OTEL_EVAL_CACHE", "OTEL_EVAL_BACKENDS"}
 SET_BY_OTHERS = ("OTEL_", "OPENAI_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "SSLKEYLOGFILE")
 
 

@@ -19,7 +19,8 @@ from otel_eval.service.serve.judgement import content_hash
 from otel_eval.store.admin import export, export_bodies
 from tests.captures import capture
 from tests.fakes.clients import Crowd
-from tests.fakes.exporters import Rotel, free_port, run_js
+from tests.fakes.exporters import Rotel, run_js
+from tests.fakes.programs import free_port
 from tests.fakes.serving import Copy, Server, copy_of, settled, until
 from tests.fakes.spans import says, talk, to_json, user
 

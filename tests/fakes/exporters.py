@@ -8,6 +8,7 @@ from typing import Self
 
 import pytest
 
+from tests.fakes.programs import free_port
 from tests.fakes.serving import ROOT, Server, until
 
 _SCRIPT = ROOT / "scripts" / "exporters.sh"
@@ -23,13 +24,6 @@ def installed(name: str) -> Path:
             pytest.fail(missing)
         pytest.skip(missing)
     return folder
-
-
-def free_port() -> int:
-    """A port of loopback that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def run_js(program: Path, endpoint: str, **environment: str) -> "subprocess.CompletedProcess[str]":

@@ -42,6 +42,8 @@ class Server:
         times = {"completion__trace_quiet": "300ms", "completion__trace_max_age": "5s", "completion__conversation_idle": "600ms"}
         ports = {"receive__http__endpoint": "127.0.0.1:0", "receive__grpc__endpoint": "127.0.0.1:0"}
         self.settings = {"store__path": str(folder / "store.db"), "store__min_disk": "0", **times, **ports, **settings}
+        self.prefix: tuple[str, ...] = ()
+        """Words before the command: what runs it."""
         self.log: list[str] = []
         self.ports: dict[str, int] = {}
 
@@ -68,7 +70,7 @@ class Server:
     def start(self) -> None:
         """Start it, and wait until it takes requests."""
         self.ports, began = {}, len(self.log)
-        command = [sys.executable, "-m", "otel_eval", self.command, *self._arguments]
+        command = [*self.prefix, sys.executable, "-m", "otel_eval", self.command, *self._arguments]
         self.process = subprocess.Popen(
             command, env=self.environment(), cwd=self.folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
         )
