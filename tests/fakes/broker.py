@@ -12,7 +12,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from tests.fakes.exporters import free_port
+from tests.fakes.programs import free_port
 from tests.fakes.serving import ROOT, until
 
 LIMIT_BYTES = 8 * 2**20
