@@ -90,6 +90,21 @@ class Progress:
 
         return self._access.write(run)
 
+    def set_limits(self, limits: str) -> "Future[bool]":
+        """Tell by which limits moments are set. Where they were others before, everything that waits is due now, to be set anew."""
+
+        def run(db: sqlite3.Connection) -> bool:
+            known = db.execute("SELECT value FROM meta WHERE name = 'limits'").fetchone()
+            if known == (limits,):
+                return False
+            db.execute("INSERT OR REPLACE INTO meta VALUES ('limits', ?)", (limits,))
+            now_s = self._access.clock.now_s()
+            for table in ("traces", "conversations"):
+                db.execute(f"UPDATE {table} SET due_s = ? WHERE due_s > ?", (now_s, now_s))
+            return True
+
+        return self._access.write(run)
+
     def set_conversations(self, trace_id: str, conversations: Sequence[str], *, due_s: float | None) -> "Future[None]":
         """What a trace turned out to belong to once it was read: ids that stand where only conversion finds them."""
 

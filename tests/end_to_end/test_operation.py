@@ -141,6 +141,28 @@ def test_reload_applies_what_is_safe(tmp_path: Path) -> None:
         assert server.get("/readyz")[0] == 200
 
 
+def test_shorter_times_hold_for_what_waits(tmp_path: Path) -> None:
+    """A trace that came when the silence was an hour is complete after the new one: at a reload, and at a restart."""
+    file = tmp_path / "otel-eval.yaml"
+    hour, moment = "metrics: [turn_count]\ncompletion: {trace_quiet: 1h}\n", "metrics: [turn_count]\ncompletion: {trace_quiet: 100ms}\n"
+    file.write_text(hour)
+    server = Server(tmp_path, sinks__console__enabled=False)
+    del server.settings["completion__trace_quiet"], server.settings["completion__trace_max_age"]
+    with server:
+        server.post("traces", otlp_json(turn(1)), json_body=True)
+        file.write_text(moment)
+        server.process.send_signal(signal.SIGHUP)
+        until(lambda: server.outcomes() == {"scored": 1}, 20)
+        file.write_text(hour)
+        server.process.send_signal(signal.SIGHUP)
+        until(lambda: sum("read again" in line for line in server.log) == 2, 10)
+        server.post("traces", otlp_json(turn(2)), json_body=True)
+        server.kill()
+        file.write_text(moment)
+        server.start()
+        until(lambda: server.outcomes() == {"scored": 2}, 20)
+
+
 def test_a_token_is_asked_for(tmp_path: Path) -> None:
     """With a token, senders and all pages but the two checks need it."""
     with Server(tmp_path, receive__token="s3cret") as server:

@@ -74,7 +74,11 @@ def test_a_full_disk(tmp_path: Path) -> None:
         fill(disk / "filler")
         taken += taken_until_refused(server, 2)
         check_refused_then_on(server, taken, "disk")
+        server.kill()
+        ended = command(server, "serve")
+        assert (ended.returncode, "is full: make room there" in ended.stderr) == (2, True), ended.stderr
         (disk / "filler").unlink()
+        server.start()
         until(lambda: answer(server, turn(900))[0] == 200, 60, every_s=0.5)
         until(lambda: server.outcomes("trace").get("scored") == len(taken) + 1, 60)
         assert server.get("/readyz")[0] == 200

@@ -36,6 +36,8 @@ async def run(path: Path | None, inline: str | None) -> None:
 
 
 def _say_started(scorer: Scorer) -> None:
+    source, store = scorer.loaded.path or "no file, but defaults and environment", scorer.parts.store.path or "in memory"
+    _log.info("configuration: %s; store: %s", source, store)
     for name, address in scorer.state.bound.items():
         _log.info("OTLP/%s on %s", name, address)
     for warning in scorer.receiver.warnings:

@@ -4,10 +4,12 @@ Everything that can be wrong with a configuration is found before a port is boun
 """
 
 import asyncio
+import json
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from concurrent.futures import Future
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from otel_eval.otlp.receive.receiver import Receiver
 from otel_eval.service.config import Config, Loaded, load_config
 from otel_eval.service.judge_choice import JudgeChoice
 from otel_eval.service.judge_config import judge_from_config
+from otel_eval.service.serve import logs
 from otel_eval.service.serve.building import books_of, here, plan_from_config, sinks_from_config, store_from_config
 from otel_eval.service.serve.inline import SINK, HeldSpans, Inline
 from otel_eval.service.serve.keeping import Keeper, keys_of_dialects
@@ -31,6 +34,8 @@ from otel_eval.service.serve.state import State
 from otel_eval.sinks.otlp_metrics import OtlpMetricsSink
 from otel_eval.store import Work
 from otel_eval.telemetry import Meter
+
+_log = logging.getLogger(__name__)
 
 _METRICS_AT_ONCE = 10_000
 _NOT_SAFE = ("receive", "store", "sinks", "inline")
@@ -54,6 +59,10 @@ class Scorer:
 
     async def start(self) -> None:
         """Bind the ports and begin. ConfigError where a port cannot be had."""
+        try:
+            await asyncio.wrap_future(self._tell_limits(self.state.plan))
+        except OtelEvalError as error:  # the store's, which may pass: what waits is looked at when it is due
+            _log.warning("moments are not set by the limits of this configuration: %s", error)
         await self.receiver.start()
         self.parts.start()
         r = self.loaded.config.receive
@@ -100,10 +109,15 @@ class Scorer:
         weigher.plan = self.parts.worker.rater.plan = self.state.plan = plan
         weigher.triage.share = plan.rules.triage_share
         self.keeper.limits = plan.limits
+        self._tell_limits(plan)
         if self.inline is not None:
             self.inline.plan = plan
         set_scoring(self.parts, config)
-        logging.getLogger("otel_eval").setLevel(config.telemetry.log_level.upper())
+        logs.set_up(config.telemetry.log_level, config.telemetry.log_format)
+
+    def _tell_limits(self, plan: Plan) -> "Future[bool]":
+        """What waits is looked at by the limits of now, also what came when there were others."""
+        return self.parts.store.progress.set_limits(json.dumps(asdict(plan.limits)))
 
 
 def with_inline(config: Config, endpoint: str | None) -> Config:
