@@ -14,7 +14,6 @@ from otel_eval.errors import ConfigError
 from otel_eval.model import Conversation
 from otel_eval.scoring import MetricRun, result_id
 
-
 _BEGINS = '{"conversation": '
 """How every line of a result begins."""
 
