@@ -23,7 +23,7 @@ METRICS = {
 ROLES: Mapping[str, Any] = {"human": "user", "ai": "assistant"}
 HEADER = re.compile(
     r"(?:\[\d+\] (?:USER|AGENT SAYS \(a claim\)|AGENT CALLS [\w.:/+-]+(?: \(no result recorded\))?"
-    r"|TOOL RESULT [\w.:/+-]+(?: → (?:ok|error|content not recorded|error, content not recorded))?))$"
+    r"|TOOL RESULT [\w.:/+-]+(?: → (?:ok|error|content not recorded|error, content not recorded|error, by its own words))?))$"
 )
 """All that a line of the record may be which is not content, a remark with the nonce, or the fence itself."""
 
