@@ -6,7 +6,7 @@ unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH
 python := .venv/bin/python
 ready := .venv/.ready
 
-.PHONY: help demo test soak real-model exporters kafka kafka-test collector backends collector-test check format-check lint types docs-check docs format build size clean
+.PHONY: help demo test soak real-model real-judge exporters kafka kafka-test collector backends collector-test check format-check lint types docs-check docs format build size clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s%s\n", $$1, $$2 }' Makefile
@@ -19,6 +19,9 @@ test: $(ready) ## Run the tests
 
 real-model: ## Run the tests that need a language model (127 MB, in an environment of its own)
 	@scripts/real_model.sh
+
+real-judge: ## How well a model with 1.5B parameters judges (1.1 GB, hours; goes on where it was cut)
+	@scripts/real_judge.sh
 
 soak: $(ready) ## Nothing lost, nothing double, at length: 2,000 conversations, 20 kills
 	@OTEL_EVAL_SOAK=long $(python) -m pytest tests/end_to_end/test_soak.py

@@ -26,6 +26,7 @@ from otel_eval.judges.form import (
     Sentences,
     Words,
     schema_from_form,
+    verdict_first,
 )
 from otel_eval.model import Conversation, JudgeUse
 
@@ -45,12 +46,25 @@ __all__ = [
     "Reply",
     "Sentence",
     "Sentences",
+    "Wording",
     "Words",
     "answer_from_value",
     "estimated_tokens",
     "question_key",
+    "small_question",
     "use_sum",
+    "verdict_first",
 ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """The words of a question for another kind of model. Preamble, record and fields stay: the reply means the same."""
+
+    form: Form
+    ask: str
+    prompt: str
+    prompt_hash: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +86,8 @@ class Question:
     prompt: str = ""
     """Name and version of the prompt file, `goal_accuracy.v1`."""
     prompt_hash: str = ""
+    small: Wording | None = None
+    """The words for models of a few billion parameters: the verdict before the reason. None: they get the same as all."""
     inputs: Mapping[str, Any] = field(default_factory=dict)
     """What the prompt was filled with, by name: material for judges that do not read prompts."""
     conversation: Conversation | None = None
@@ -121,6 +137,21 @@ class Judge(Protocol):
     async def ask(self, question: Question) -> Reply: ...
 
 
+def small_question(question: Question) -> Question:
+    """The question as a small model should be asked it; the same question where it has no words of its own."""
+    words = question.small
+    if words is None:
+        return question
+    return replace(
+        question,
+        form=words.form,
+        ask=words.ask,
+        prompt=words.prompt,
+        prompt_hash=words.prompt_hash,
+        small=None,
+    )
+
+
 def use_sum(first: JudgeUse | None, second: JudgeUse) -> JudgeUse:
     """The use of two calls for one question: who answered last, and what both took."""
     if first is None:
@@ -152,7 +183,9 @@ def question_key(question: Question) -> str:
     record = question.record.replace(question.nonce, "#") if question.nonce else question.record
     ask = question.ask.replace(question.nonce, "#") if question.nonce else question.ask
     schema = json.dumps(schema_from_form(question.form), sort_keys=True)
-    parts = (question.name, question.preamble, record, ask, schema, str(question.output_tokens), str(question.repair), str(question.sample))
+    small = question.small.prompt_hash if question.small else ""
+    rest = (str(question.output_tokens), str(question.repair), str(question.sample))
+    parts = (question.name, question.preamble, record, ask, schema, small, *rest)
     digest = sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")

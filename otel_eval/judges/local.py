@@ -14,13 +14,17 @@ from typing import Any
 
 import xllamacpp
 
-from otel_eval.errors import ConfigError
+from otel_eval.errors import ConfigError, JudgeError
+from otel_eval.judges import faults
 from otel_eval.judges.base import Question, Reply
 from otel_eval.judges.openai import OpenAIJudge
 from otel_eval.judges.settings import JudgeSettings
 
 _WINDOW_TOKENS = 32_768
 _QUIET = -1
+_MAGIC = b"GGUF"
+_SMALL_BYTES = 3_000_000_000
+"""A file below it is a model of at most some five billion parameters at four bits each."""
 _CALL_TIMEOUT_S = 600.0
 """A long record takes a small machine minutes to read for the first time (76 s for 3,900 tokens with 1.5B parameters on two cores)."""
 
@@ -30,8 +34,7 @@ class LocalJudge:
 
     def __init__(self, settings: JudgeSettings, *, serve: Callable[[Path, str], tuple[Any, str]] | None = None) -> None:
         self._path = Path(settings.model)
-        if not self._path.is_file():
-            raise ConfigError(f"there is no model file {str(self._path)!r}: give --judge local:PATH with the path of a GGUF file")
+        _check(self._path)
         self._settings = settings
         self._serve = serve or _served
         self._start = asyncio.Lock()
@@ -54,10 +57,27 @@ class LocalJudge:
         key = secrets.token_urlsafe(24)
         self._server, address = await asyncio.to_thread(self._serve, self._path, key)
         timeout_s = max(self._settings.call_timeout_s, _CALL_TIMEOUT_S)
-        # bounds: without limits of length a small model fills lists up to the cap
+        wording = self._settings.wording or ("small" if self._path.stat().st_size < _SMALL_BYTES else "full")
         return OpenAIJudge(
-            replace(self._settings, model=self._path.stem, base_url=f"{address}/v1", api_key=key, bounds=True, call_timeout_s=timeout_s)
+            replace(
+                self._settings,
+                model=self._path.stem,
+                base_url=f"{address}/v1",
+                api_key=key,
+                bounds=True,  # without limits of length a small model fills lists up to the cap
+                wording=wording,
+                call_timeout_s=timeout_s,
+            )
         )
+
+
+def _check(path: Path) -> None:
+    """ConfigError where a look at the file is enough to see that it is no model: before the first conversation, not with it."""
+    if not path.is_file():
+        raise ConfigError(f"there is no model file {str(path)!r}: give --judge local:PATH with the path of a GGUF file")
+    with path.open("rb") as file:
+        if file.read(len(_MAGIC)) != _MAGIC:
+            raise ConfigError(f"the file {str(path)!r} is no GGUF file: --judge local:PATH takes a model in the format of llama.cpp")
 
 
 def _served(path: Path, key: str) -> tuple[Any, str]:
@@ -74,5 +94,6 @@ def _served(path: Path, key: str) -> tuple[Any, str]:
     try:
         server = xllamacpp.Server(parameters)
     except (RuntimeError, ValueError) as error:
-        raise ConfigError(f"the model file {str(path)!r} cannot be loaded: is it a whole GGUF file, and is there memory for it?") from error
+        why = f"the model file {str(path)!r} cannot be loaded: is it a whole GGUF file, and is there memory for it?"
+        raise JudgeError(faults.MISCONFIGURED, why) from error
     return server, str(server.listening_address)

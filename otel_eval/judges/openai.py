@@ -16,7 +16,7 @@ from opentelemetry import context
 
 from otel_eval.errors import JudgeError
 from otel_eval.judges import faults
-from otel_eval.judges.base import Question, Reply
+from otel_eval.judges.base import Question, Reply, small_question
 from otel_eval.judges.habits import TOOL_NAME, Habits
 from otel_eval.judges.logprobs import verdict_probability
 from otel_eval.judges.reply import CONFLICT, REFUSED, answer_from_text, is_refusal, repeats_record
@@ -144,6 +144,8 @@ class OpenAIJudge:
         await self._endpoint.close()
 
     async def ask(self, question: Question) -> Reply:
+        if self._settings.wording == "small":
+            question = small_question(question)
         for _ in range(_MOST_LESSONS):
             fields = self._fields(question)
             body = {"model": self._settings.model, "messages": messages_from_question(question), **fields}

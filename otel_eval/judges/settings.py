@@ -5,9 +5,12 @@ An unknown price is None, never 0: then only tokens are counted.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from otel_eval.judges.habits import Rung
+
+Wording: TypeAlias = Literal["full", "small"]
+"""`small` is for models of a few billion parameters: verdict before reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +67,8 @@ class JudgeSettings:
     temperature: float | None = 0.0
     seed: int | None = None
     reasoning_effort: str | None = None
+    wording: Wording | None = None
+    """Which words of a question are used, where it has several. None: those that fit the kind of judge."""
     logprobs: bool = False
     call_timeout_s: float = 60.0
     trust_env: bool = False
@@ -80,5 +85,5 @@ class JudgeSettings:
     @property
     def identity(self) -> str:
         """Everything that could change an answer: part of every cache key."""
-        asked = (self.temperature, self.seed, self.reasoning_effort, self.logprobs, self.samples)
+        asked = (self.temperature, self.seed, self.reasoning_effort, self.logprobs, self.samples, self.wording)
         return repr((self.kind, self.wire, self.base_url, self.model, *asked))

@@ -80,6 +80,7 @@ def _question(given: MetricInput, conversation: Conversation, record: Record, re
         record,
         name="goal_accuracy",
         prompt_name="goal_accuracy.v1",
+        small="goal_accuracy_small.v1",
         form=goal_form(tuple(requests), blocks=len(conversation.messages)),
         places={"requests": requests_place(requests)},
         inputs={"requests": requests},

@@ -109,6 +109,7 @@ def _question(given: MetricInput, conversation: Conversation, record: Record) ->
         record,
         name="yes_no",
         prompt_name="yes_no.v1",
+        small="yes_no_small.v1",
         form=Form(name="yes_no", fields=fields),
         places={"question": question},
         inputs={"question": question},

@@ -77,12 +77,14 @@ def _compare(
         "verdict": _GOAL_VERDICT if outcome is None else VERDICT,
     }
     arrived = first.reply.answer["end_state"] if first else None
+    name = "goal_comparison" if outcome is None else "outcome_comparison"
     return question_from(
         given,
         conversation,
         record,
         name="compare",
-        prompt_name="goal_comparison.v1" if outcome is None else "outcome_comparison.v1",
+        prompt_name=f"{name}.v1",
+        small=f"{name}_small.v1",
         form=Form(name="compare", fields=fields),
         places={"goal" if outcome is None else "outcome": quoted(desired, record)},
         inputs={"desired_outcome": desired, "arrived_outcome": arrived, "reference": outcome is not None},

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
-from otel_eval.judges.base import Form, Judge, JudgeError, Question, Reply
+from otel_eval.judges.base import Form, Judge, JudgeError, Question, Reply, Wording, verdict_first
 from otel_eval.metrics import inert
 from otel_eval.metrics.base import MetricCard, MetricInput
 from otel_eval.metrics.prompt import prompt, prompt_hash
@@ -173,8 +173,12 @@ def question_from(
     places: Mapping[str, str],
     inputs: Mapping[str, Any],
     output_tokens: int = 1024,
+    small: str | None = None,
 ) -> Question:
-    """A question of the standard layout: preamble, record, then the prompt file filled with `places`."""
+    """A question of the standard layout: preamble, record, then the prompt file filled with `places`.
+
+    `small` is the prompt file with the words for small models; it has the same places.
+    """
     return Question(
         name=name,
         form=form,
@@ -184,12 +188,22 @@ def question_from(
         nonce=record.nonce,
         prompt=prompt_name,
         prompt_hash=prompt_hash(PREAMBLE, prompt_name),
+        small=_small_wording(form, small, places) if small else None,
         inputs={**inputs, "failed": _failures(conversation)},
         conversation=conversation,
         group=sha256(f"{conversation.key}\n{given.revision}".encode("utf-8", "surrogatepass")).hexdigest()[:16],
         left_out_tokens=record.left_out_tokens,
         output_tokens=output_tokens,
         deadline=given.deadline,
+    )
+
+
+def _small_wording(form: Form, prompt_name: str, places: Mapping[str, str]) -> Wording:
+    return Wording(
+        form=verdict_first(form),
+        ask=prompt(prompt_name).filled(**places),
+        prompt=prompt_name,
+        prompt_hash=prompt_hash(PREAMBLE, prompt_name),
     )
 
 

@@ -94,6 +94,7 @@ def judge_settings(config: JudgeConfig, kind: str, environ: Mapping[str, str], *
         temperature=config.temperature,
         seed=config.seed,
         reasoning_effort=config.reasoning_effort,
+        wording=config.wording,
         call_timeout_s=config.call_timeout,
         samples=config.samples,
         start_concurrency=min(4, config.concurrency),

@@ -5,6 +5,7 @@ Skipped where `xllamacpp` (the extra `local`) or the model's package `llm-smollm
 """
 
 import asyncio
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, files
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from otel_eval.errors import ConfigError
 from otel_eval.judges import builtin_judge
 from otel_eval.judges.chain import judge_chain
 from otel_eval.judges.settings import JudgeSettings
@@ -71,6 +73,8 @@ def test_every_judged_metric_over_the_wire(settings: JudgeSettings) -> None:
     scores = [r.outcome for r in report.results if isinstance(r.outcome, Score)]
     assert scores, report.results
     assert any(s.details.get("cached_input_tokens") for s in scores)
+    prompts = {r.outcome.judge.prompt for r in report.results if isinstance(r.outcome, Score | Failed) and r.outcome.judge}
+    assert "outcome_comparison_small.v1" in prompts, "a file of this size is asked in the words for small models"
 
 
 def test_a_window_that_is_too_small(settings: JudgeSettings, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,3 +87,18 @@ def test_a_window_that_is_too_small(settings: JudgeSettings, monkeypatch: pytest
     else:
         assert isinstance(outcome, Failed)
         assert outcome.error_type not in NEVER
+
+
+def test_a_file_that_is_no_model(settings: JudgeSettings, tmp_path: Path) -> None:
+    """Another kind of file is refused before anything is scored; a model that was cut is a reason on the score, and nothing raises."""
+    (tmp_path / "readme.md").write_text("# hello")
+    with pytest.raises(ConfigError, match="is no GGUF file"):
+        builtin_judge("local", replace(settings, model=str(tmp_path / "readme.md")))
+    cut = tmp_path / "cut.gguf"
+    cut.write_bytes(Path(settings.model).read_bytes()[:100_000])
+    outcome = (
+        scored(replace(settings, model=str(cut)), booking(), [MetricRun(metric=builtin_metric("agent_goal_accuracy"))]).results[0].outcome
+    )
+    assert isinstance(outcome, Failed)
+    assert outcome.error_type == FailReason.JUDGE_MISCONFIGURED
+    assert "cannot be loaded" in outcome.detail

@@ -12,7 +12,7 @@ import pytest
 from opentelemetry import context
 
 from otel_eval.errors import JudgeError
-from otel_eval.judges.base import CERTAINTY, REASON, VERDICT, Blocks, Form, Question
+from otel_eval.judges.base import CERTAINTY, REASON, VERDICT, Blocks, Form, Question, Wording, verdict_first
 from otel_eval.judges.base import Reply as Answer
 from otel_eval.judges.openai import OpenAIJudge
 from otel_eval.judges.settings import JudgeSettings, Price
@@ -270,3 +270,18 @@ def test_no_instrumentation_sees_the_call(monkeypatch: pytest.MonkeyPatch) -> No
     run([verdict(YES)])
     assert seen == [(True, True)]
     assert context.get_value("suppress_instrumentation") is None
+
+
+@pytest.mark.parametrize(
+    ("wording", "ask", "first"), [("small", "SMALL", "verdict"), ("full", "QUESTION", "reason"), (None, "QUESTION", "reason")]
+)
+def test_the_words_for_small_models_where_they_are_set(wording: str | None, ask: str, first: str) -> None:
+    """`wording` decides which words and which order of fields go out, and the use names the prompt that was sent."""
+    words = Wording(form=verdict_first(FORM), ask="SMALL", prompt="yes_no_small.v1", prompt_hash="h2")
+    outcome, server = run([verdict(YES)], replace(QUESTION, small=words), wording=wording)
+    (request,) = server.requests
+    assert isinstance(outcome, Answer)
+    assert request["messages"][1]["content"] == f"RECORD\n\n{ask}"
+    assert next(iter(request["response_format"]["json_schema"]["schema"]["properties"])) == first
+    assert outcome.use.prompt == ("yes_no_small.v1" if wording == "small" else "yes_no.v1")
+    assert outcome.answer["verdict"] == "yes"

@@ -6,6 +6,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from otel_eval.judges.cascade import ACCEPT, AUDIT
 from otel_eval.judges.habits import Rung
+from otel_eval.judges.settings import Wording
 from otel_eval.service.config.values import Duration, Secret, Size
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -228,6 +229,9 @@ class JudgeConfig(Section):
     """Seed, where the endpoint knows one."""
     reasoning_effort: str | None = None
     """For models that reason."""
+    wording: Wording | None = None
+    """`small` asks for the verdict before the reason, which suits models of a few billion parameters; `full` the other way round. Unset:
+    `full`, for `kind: local` by the size of the file."""
     call_timeout: Duration = 60.0
     """For one call."""
     samples: Count = 1
