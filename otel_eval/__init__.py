@@ -5,13 +5,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from otel_eval.api import ascore, score
+    from otel_eval.inprocess.scorer import OnlineScorer
     from otel_eval.judges.settings import JudgeSettings
 
 __version__ = "0.1.0"
 
-__all__ = ["JudgeSettings", "ascore", "score"]
+__all__ = ["JudgeSettings", "OnlineScorer", "ascore", "score"]
 
-_PLACES = {"JudgeSettings": "otel_eval.judges.settings", "ascore": "otel_eval.api", "score": "otel_eval.api"}
+_PLACES = {
+    "JudgeSettings": "otel_eval.judges.settings",
+    "OnlineScorer": "otel_eval.inprocess.scorer",
+    "ascore": "otel_eval.api",
+    "score": "otel_eval.api",
+}
 """Where each public name stands; loaded when first asked for, so that importing the package costs nothing."""
 
 

@@ -69,7 +69,7 @@ async def ascore(
     """`score`, to be awaited."""
     conversation = conversation_of(scorable)
     held_against = _reference(reference, topics)
-    runs = [_run(asked, compat) for asked in metrics or default_names([held_against])]
+    runs = [run_from_asked(asked, compat) for asked in metrics or default_names([held_against])]
     labels_of(runs)
     settings = Settings(secret=secrets.token_bytes(32), deadline_s=deadline_s)
     chosen, model = _judge(judge)
@@ -102,7 +102,8 @@ def _reference(reference: Reference | Mapping[str, Any] | str | None, topics: Se
     return replace(found, topics=tuple(topics)) if topics else found
 
 
-def _run(asked: Asked, compat: str | None) -> MetricRun:
+def run_from_asked(asked: Asked, compat: str | None) -> MetricRun:
+    """The metric that a caller means. ConfigError for one that is none."""
     if isinstance(asked, str):
         return run_from_text(asked, compat=compat)
     if isinstance(asked, MetricRun):

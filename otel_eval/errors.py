@@ -2,6 +2,7 @@
 
     OtelEvalError
     ├── ConfigError     the operator must change something; raised before the first byte is read
+    │   └── InUse       another process has the file
     ├── PluginError     a plug-in (dialect, metric, sink, judge) broke its contract
     ├── InputError      these bytes are no good: never send them again
     ├── Overloaded      no room now: send again later
@@ -19,6 +20,10 @@ class OtelEvalError(Exception):
 
 class ConfigError(OtelEvalError):
     """The configuration, an option or an environment variable is wrong."""
+
+
+class InUse(ConfigError):
+    """Another process works with the file."""
 
 
 class PluginError(OtelEvalError):

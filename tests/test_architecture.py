@@ -19,6 +19,7 @@ BASES = frozenset({"dialects.base", "judges.base", "metrics.base", "sinks.base"}
 BELOW_SERVICE = frozenset(
     {
         "errors",
+        "quiet",
         "telemetry",
         "model",
         "registry",
@@ -41,6 +42,7 @@ BELOW_SERVICE = frozenset(
 MAY_IMPORT: Mapping[str, frozenset[str]] = {
     # room: what it may import; "room.file" allows that one file of the room
     "errors": frozenset(),
+    "quiet": frozenset(),
     "telemetry": frozenset(),
     "model": frozenset(),
     "registry": frozenset({"errors"}),
@@ -55,7 +57,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     # errors: it reads what strangers wrote, and refuses what it cannot read
     "exchange": frozenset({"model", "errors"}),
     # model: a question holds the conversation it is about
-    "judges": frozenset({"errors", "telemetry", "model"}),
+    # quiet: its calls are kept out of the host's traces
+    "judges": frozenset({"errors", "telemetry", "model", "quiet"}),
     # judges.heuristic: what people say in seven languages is written down once
     "metrics": frozenset({"model", "judges.base", "judges.heuristic.language", "judges.heuristic.phrases"}),
     "scoring": frozenset({"model", "metrics.base", "judges.base", "errors"}),
@@ -69,8 +72,10 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "cli": frozenset({"service", "errors", "model"}),
     # the Python interface: the same choices as the command line, without one
     "api": BELOW_SERVICE | {"service"},
+    # the scorer inside an application: the parts of `serve` behind another door; api: metrics and judges are named in the same ways
+    "inprocess": BELOW_SERVICE | {"service", "api"},
     # The list of public names. No room imports it: that would close a circle through the whole package.
-    "__init__": BELOW_SERVICE | {"service", "api"},
+    "__init__": BELOW_SERVICE | {"service", "api", "inprocess"},
     "__main__": frozenset({"cli"}),
 }
 
@@ -83,8 +88,8 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "grpc": frozenset({"otlp"}),
     "openai": frozenset({"judges.openai"}),
     "opentelemetry.proto": frozenset({"otlp"}),
-    # judges.openai: its calls are kept out of the host's traces
-    "opentelemetry": frozenset({"telemetry", "sinks", "service", "judges.openai"}),
+    # inprocess: it lives on the SDK's side of the wire, and its store in a file holds what the SDK's own encoder writes
+    "opentelemetry": frozenset({"telemetry", "sinks", "service", "quiet", "inprocess"}),
     # where strangers write: the operator's file, a judge's reply, a metric's question
     "pydantic": frozenset({"service", "judges", "metrics"}),
     # the JSON reader, twice as fast as the standard one; no model classes
@@ -101,6 +106,10 @@ IMPURE_CALLS = frozenset({"datetime.now", "datetime.utcnow", "datetime.today", "
 
 BROAD_EXCEPTS: Mapping[str, str] = {
     # file: why it may catch everything; it counts or reports what it swallows by class name
+    "inprocess/engine.py": "the reading of one trace",
+    "inprocess/scorer.py": "the door to the application: nothing is ever raised into it",
+    "inprocess/standing.py": "the call of what a thread was given; whoever asked is told",
+    "inprocess/worker.py": "the loop of the thread that scores",
     "kafka/feed.py": "the calls of who works on messages: one of them must not hold its partition up",
     "metrics/adk/metric.py": "the call of a function in ADK's form",
     "metrics/custom.py": "the call of a user's function",

@@ -7,12 +7,10 @@ that the endpoint refused because of a field of ours; that is learnt once for ea
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 import openai
-from opentelemetry import context
 
 from otel_eval.errors import JudgeError
 from otel_eval.judges import faults
@@ -22,11 +20,10 @@ from otel_eval.judges.logprobs import verdict_probability
 from otel_eval.judges.reply import CONFLICT, REFUSED, answer_from_text, is_refusal, repeats_record
 from otel_eval.judges.settings import JudgeSettings
 from otel_eval.model import JudgeUse
+from otel_eval.quiet import quiet
 
 _MOST_LESSONS: Final = 12  # requests of one ask that only taught us a field: more fields than that we do not send
 _TOP_LOGPROBS: Final = 10
-_SWITCHES: Final = ("suppress_instrumentation", "suppress_http_instrumentation")
-"""What instrumentations look for in the context: those of OpenTelemetry, OpenInference and OpenLLMetry."""
 _OPENAI_HOSTS: Final = ("api.openai.com", "openai.azure.com")
 REPAIR_SENTENCES: Final[Mapping[str, str]] = {
     "reply_empty": "it was empty",
@@ -35,19 +32,6 @@ REPAIR_SENTENCES: Final[Mapping[str, str]] = {
     "reply_schema": "a field was missing or had a word that is not allowed",
     "reply_incomplete": "entries were missing",
 }
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """No instrumentation of the host records what happens inside: a judge's call in the judged application's trace would be judged."""
-    inside = context.get_current()
-    for switch in _SWITCHES:
-        inside = context.set_value(switch, True, inside)
-    token = context.attach(inside)
-    try:
-        yield
-    finally:
-        context.detach(token)
 
 
 class Refused(Exception):

@@ -88,6 +88,12 @@ class Access:
             if self._file_lock is not None:
                 self._file_lock.release()
 
+    def abandon(self) -> None:
+        """Let go of the lock's copy. Connections are neither used nor closed: SQLite forbids both on the other side of a fork."""
+        self._is_closed = True
+        if self._file_lock is not None:
+            self._file_lock.release()
+
     @contextmanager
     def _told(self) -> Iterator[None]:
         try:

@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from otel_eval.errors import ConfigError, OtelEvalError
+from otel_eval.errors import ConfigError, InUse, OtelEvalError
 from otel_eval.store.clock import TOLERANCE_S, SteadyClock
 from otel_eval.store.faults import error_from_fault, kind_of
 from otel_eval.store.schema import APPLICATION_ID, PAGE_BYTES, TIMES, migrate
@@ -44,7 +44,7 @@ class FileLock:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             pid = os.read(self._file, 20).decode("ascii", "replace").strip()
-            raise ConfigError(
+            raise InUse(
                 f"the store {str(path)!r} is in use by process {pid or 'unknown'}: stop it, or give each worker a file of its own"
             ) from None
         os.ftruncate(self._file, 0)

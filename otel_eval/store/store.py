@@ -130,6 +130,10 @@ class Store:
         """Commit what is queued and close. What is asked later raises StoreError."""
         self._access.close()
 
+    def abandon(self) -> None:
+        """In a child that the process was forked into: leave the file to the parent, and hold no lock that outlives it."""
+        self._access.abandon()
+
     def __enter__(self) -> Self:
         return self
 

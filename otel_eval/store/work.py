@@ -49,6 +49,15 @@ class Queues:
         """Claims that came to nothing: the units wait again, in their old places."""
         return self._access.write(lambda db: _set_claims(db, units))
 
+    def claimed(self) -> list[Work]:
+        """The units that are with a scorer."""
+        return [work_from_row(row) for row in self._access.rows(f"SELECT {_COLUMNS} FROM work WHERE claimed <> 0")]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no unit waits and none is claimed."""
+        return self._access.row("SELECT 1 FROM work LIMIT 1") is None
+
     def depths(self) -> Mapping[Queue, Depth]:
         """How many wait unclaimed in each queue, and since when the oldest does."""
         sql = "SELECT count(*), min(since_s) FROM work WHERE queue = ? AND claimed = 0"

@@ -14,6 +14,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextvars import copy_context
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -79,7 +80,8 @@ class Writer:
         self.trouble: OtelEvalError | None = None
         """Why the last commit failed; None when it did not."""
         self.counts = WriterCounts(faults=Counter())
-        self._thread = threading.Thread(target=self._loop, name="otel-eval store", daemon=True)
+        context = copy_context()  # where whoever opens the store wants no instrumentation of SQLite to tell of it, here neither
+        self._thread = threading.Thread(target=context.run, args=(self._loop,), name="otel-eval store", daemon=True)
         self._thread.start()
 
     def submit(self, run: Run[T]) -> "Future[T]":

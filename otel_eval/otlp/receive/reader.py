@@ -37,6 +37,12 @@ class EnvelopeReader:
             found.add_logs(body)
         return found.envelope()
 
+    def of_batch(self, batch: Batch) -> Envelope:
+        """The envelope of what is decoded already."""
+        found = Gathering(self._matcher)
+        found.add_batch(batch)
+        return found.envelope()
+
 
 def _batch_of(signal: Signal, body: bytes) -> Batch:
     """The batch of a JSON body, with only what the signal takes. An object of another signal alone is refused."""

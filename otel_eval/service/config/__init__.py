@@ -1,6 +1,6 @@
 """The configuration: `otel-eval.yaml`, the environment, and what they must look like."""
 
-from otel_eval.service.config.load import FILE_NAME, Loaded, load_config
+from otel_eval.service.config.load import FILE_NAME, Loaded, config_from_mapping, load_config
 from otel_eval.service.config.sections import (
     CompletionConfig,
     Config,
@@ -25,5 +25,6 @@ __all__ = [
     "SelectionConfig",
     "SinksConfig",
     "StoreConfig",
+    "config_from_mapping",
     "load_config",
 ]

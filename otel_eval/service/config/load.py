@@ -48,6 +48,14 @@ def load_config(path: Path | None = None, environ: Mapping[str, str] | None = No
         raise ConfigError(_sentences(error, origins, found)) from None
 
 
+def config_from_mapping(tree: Mapping[str, Any]) -> Config:
+    """The configuration of a mapping as the file would hold it. ConfigError names every key that is wrong."""
+    try:
+        return Config.model_validate(tree)
+    except ValidationError as error:
+        raise ConfigError(_sentences(error, {}, None)) from None
+
+
 def _found(path: Path | None, environ: Mapping[str, str]) -> Path | None:
     named = path or (Path(environ[FILE_VARIABLE]) if environ.get(FILE_VARIABLE) else None)
     if named is not None:

@@ -20,6 +20,7 @@ from otel_eval.metrics.base import MetricCard
 from otel_eval.otlp.endpoint import Endpoint, Signal, endpoint_from_env, headers_from_text, url_of_signal, whole_url
 from otel_eval.registry import SINKS, load_plugin
 from otel_eval.sampling import Rules
+from otel_eval.scoring import MetricRun
 from otel_eval.service.config import Config, MetricConfig
 from otel_eval.service.config.sections import OtlpSinkConfig
 from otel_eval.service.judge_config import secret_text
@@ -42,11 +43,15 @@ _WORKERS = UUID("a6b3b0de-7c63-5a41-8f0e-6b1f0f6f2b8e")
 
 def store_from_config(config: Config) -> Store:
     """The opened store."""
+    path = config.store.path
+    return Store(None if path == MEMORY else Path(path), limits=store_limits(config))
+
+
+def store_limits(config: Config) -> StoreLimits:
     c = config.store
-    limits = StoreLimits(
+    return StoreLimits(
         max_bytes=c.max_bytes, min_disk_bytes=c.min_disk, max_age_s=c.max_age, keep_s=c.keep, expire_when_full=c.expire_when_full
     )
-    return Store(None if c.path == MEMORY else Path(c.path), limits=limits)
 
 
 def limits_from_config(config: Config) -> CompletionLimits:
@@ -74,8 +79,8 @@ def plan_from_config(config: Config) -> Plan:
         always_keep=s.always_keep,
         triage_share=s.triage_share,
     )
-    runs = tuple(_planned(metric, s.rate) for metric in config.metrics)
-    labels_of([planned.run for planned in runs])
+    runs = tuple(planned(run_of(m.name, m.parameters, compat=m.compat), m, s.rate) for m in config.metrics)
+    labels_of([each.run for each in runs])
     references = config.scoring.references
     return Plan(
         runs=runs,
@@ -89,8 +94,8 @@ def plan_from_config(config: Config) -> Plan:
     )
 
 
-def _planned(metric: MetricConfig, rate: float) -> PlannedRun:
-    run = run_of(metric.name, metric.parameters, compat=metric.compat)
+def planned(run: MetricRun, metric: MetricConfig, rate: float) -> PlannedRun:
+    """A metric with when and on what share it runs, as its entry says."""
     return PlannedRun(
         run=run,
         rate=rate if metric.rate is None else metric.rate,
@@ -170,6 +175,11 @@ def is_on(sink: OtlpSinkConfig, signal: Signal, environ: Mapping[str, str]) -> b
         return sink.enabled
     variables = ("OTEL_EXPORTER_OTLP_ENDPOINT", f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT")
     return sink.endpoint is not None or any(environ.get(name) for name in variables)
+
+
+def is_named(sink: OtlpSinkConfig) -> bool:
+    """Whether the configuration itself asks for an OTLP sink, whatever the environment knows."""
+    return bool(sink.enabled) or (sink.enabled is None and sink.endpoint is not None)
 
 
 def endpoint_of(sink: OtlpSinkConfig, signal: Signal, config: Config, environ: Mapping[str, str]) -> Endpoint:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from otel_eval.completion import CompletionLimits
 from otel_eval.dialects import Dialect, Reader
-from otel_eval.otlp.receive.envelope import TraceEnvelope
+from otel_eval.otlp.receive.envelope import Envelope, TraceEnvelope
 from otel_eval.otlp.receive.intake import Received
 from otel_eval.otlp.receive.keys import EnvelopeKeys
 from otel_eval.service.serve.chains import CHAINED
@@ -28,9 +28,13 @@ class Keeper:
     def request(self, received: Received) -> NewRequest:
         """What is to be kept of a request."""
         envelope = received.envelope
-        arrivals = tuple(map(self._arrival, envelope.traces))
+        arrivals = self.arrivals(envelope)
         body = received.body if envelope.is_needed else None
         return NewRequest(signal=received.signal, encoding=str(received.encoding), body=body, arrivals=arrivals)
+
+    def arrivals(self, envelope: Envelope) -> tuple[Arrival, ...]:
+        """What a request brought for each of its traces, due when it may be complete."""
+        return tuple(map(self._arrival, envelope.traces))
 
     def _arrival(self, trace: TraceEnvelope) -> Arrival:
         """A trace is looked at when it may be complete, whether its root is in this request, came before or is still to come."""

@@ -6,8 +6,8 @@ is in the outbox is sent once more, the store is closed. What does not fit into 
 
 import asyncio
 import logging
-from collections.abc import Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Coroutine, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,7 +43,7 @@ class Parts:
     worker: Worker
     senders: tuple[Sender, ...]
     judge: JudgeChoice
-    executor: ThreadPoolExecutor
+    executor: Executor
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     sending_over: asyncio.Event = field(default_factory=asyncio.Event)
     _tasks: "list[asyncio.Task[None]]" = field(default_factory=list)
@@ -64,28 +64,37 @@ class Parts:
         task.add_done_callback(_tell_fault)
         return task
 
-    async def stop(self, *, within_s: float = DRAIN_S) -> None:
-        """End in order: looking, scoring, sending; then close the store."""
+    async def stop(self, *, within_s: float = DRAIN_S, keep_store: bool = False) -> None:
+        """End in order: looking, scoring, sending; then close the store, unless it is kept to be asked."""
         self.stopping.set()
         looking, scoring, *sending = self._tasks
         await _ended([looking, scoring, *([self._watch] if self._watch is not None else [])], within_s)
         self.sending_over.set()
         await _ended(sending, within_s / 4)
-        await self.close()
+        await self.close(keep_store=keep_store)
 
-    async def close(self) -> None:
+    async def close(self, *, keep_store: bool = False) -> None:
         """Let go of judge, thread and store."""
         await self.judge.close()
         self.executor.shutdown(wait=True, cancel_futures=True)
-        await asyncio.to_thread(self.store.close)
+        if not keep_store:
+            await asyncio.to_thread(self.store.close)
 
 
-def parts_of(store: Store, plan: Plan, judge: JudgeChoice, sinks: dict[str, OutboxSink]) -> Parts:
-    """The parts, tied together."""
-    executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="otel-eval read")
+def parts_of(
+    store: Store,
+    plan: Plan,
+    judge: JudgeChoice,
+    sinks: Mapping[str, OutboxSink],
+    *,
+    executor: Executor | None = None,
+    reader: TraceReader | None = None,
+) -> Parts:
+    """The parts, tied together. `executor` is where reading takes place: one thread at a time."""
+    executor = executor or ThreadPoolExecutor(max_workers=1, thread_name_prefix="otel-eval read")
     desk = Desk()
     senders = tuple(Sender(name=name, store=store, sink=sink) for name, sink in sinks.items())
-    reader = TraceReader(store)
+    reader = reader or TraceReader(store)
     rater = Rater(store=store, plan=plan, judge=judge.judge, sinks=sinks, desk=desk, reader=reader, executor=executor)
     working = Worker(rater=rater)
     loop = asyncio.get_running_loop()

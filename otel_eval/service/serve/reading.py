@@ -5,7 +5,7 @@ holds of each trace is kept for a while, within a limit of bytes.
 """
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from otel_eval.dialects import BUILTIN, Reader
@@ -51,10 +51,13 @@ class Read:
 
 
 class TraceReader:
-    """Reads traces from a store. For one thread at a time."""
+    """Reads traces from a store. For one thread at a time. `batch_of` decodes a body.
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    `looks_for_parents` is off where a span whose parent is not here has one elsewhere, or one that goes on: inside an application.
+    """
+
+    def __init__(self, store: Store, *, batch_of: Callable[[Body], Batch] | None = None, looks_for_parents: bool = True) -> None:
+        self._store, self._batch_of, self._looks_for_parents = store, batch_of or batch_from_stored, looks_for_parents
         self._reader = Reader(BUILTIN)
         self._kept: OrderedDict[int, tuple[int, Mapping[str, Batch]]] = OrderedDict()
         self._kept_bytes = 0
@@ -66,9 +69,8 @@ class TraceReader:
         batches = family.of(self._batches(self._store.bodies_of_traces(trace_ids), frozenset(trace_ids)))
         found = conversations_from_batches(batches, report=report, on_step=links.see, reader=self._reader).conversations
         main = [c for c in found if c.sub_agent_of is None]
-        return Read(
-            conversations=tuple(main or found), report=report, goes_on_from=links.open(), missing_parents=len(family.named - family.known)
-        )
+        missing = len(family.named - family.known) if self._looks_for_parents else 0
+        return Read(conversations=tuple(main or found), report=report, goes_on_from=links.open(), missing_parents=missing)
 
     def _batches(self, bodies: Iterable[Body], wanted: frozenset[str]) -> Iterator[Batch]:
         for body in bodies:
@@ -81,7 +83,7 @@ class TraceReader:
         if known is not None:
             self._kept.move_to_end(body.id)
             return known[1]
-        parts = _by_trace(batch_from_kept(body.signal, body.encoding, body.data))
+        parts = _by_trace(self._batch_of(body))
         size = len(body.data)
         if len(parts) >= LEAST_TRACES and size <= KEPT_BYTES:
             self._kept[body.id] = size, parts
@@ -90,6 +92,11 @@ class TraceReader:
                 _, (gone, _) = self._kept.popitem(last=False)
                 self._kept_bytes -= gone
         return parts
+
+
+def batch_from_stored(body: Body) -> Batch:
+    """A request as it was received."""
+    return batch_from_kept(body.signal, body.encoding, body.data)
 
 
 def _by_trace(batch: Batch) -> dict[str, Batch]:

@@ -65,12 +65,17 @@ class Worker:
         return bool(self._running)
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Work until told to stop; then what is begun is finished."""
+        """Work until told to stop; then what is begun is finished. Cancelled, it gives up what is begun: the next start takes it up."""
         try:
             while not stopping.is_set():
                 begun = await self.begin()
                 if not begun or len(self._running) >= self.concurrency:
                     await self._idle(stopping)
+            await self.end()
+        except asyncio.CancelledError:
+            for task in self._running:
+                task.cancel()
+            raise
         finally:
             await self.end()
 
