@@ -6,13 +6,16 @@ unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH
 python := .venv/bin/python
 ready := .venv/.ready
 
-.PHONY: help demo test soak real-model real-judge exporters kafka kafka-test collector backends collector-test check format-check lint types docs-check docs format build size clean
+.PHONY: help demo examples test soak real-model real-judge exporters kafka kafka-test collector backends collector-test check format-check lint types docs-check docs format build size clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s%s\n", $$1, $$2 }' Makefile
 
 demo: $(ready) ## Score the example traces: no key, no network
 	@OTEL_EVAL=.venv/bin/otel-eval sh examples/demo.sh
+
+examples: $(ready) ## Run every example: an agent of each framework, its telemetry, its scores
+	@$(python) examples/run.py all
 
 test: $(ready) ## Run the tests
 	@$(python) -m pytest

@@ -10,7 +10,13 @@ from docs.generate import stale_pages
 ROOT = Path(__file__).parent.parent
 KINDS = {"added", "changed", "fixed", "removed", "security"}
 WRITTEN = sorted(
-    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "deploy").rglob("*.md"), *(ROOT / "collector").rglob("*.md")]
+    [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "deploy").rglob("*.md"),
+        *(ROOT / "collector").rglob("*.md"),
+        *(ROOT / "examples").rglob("*.md"),
+    ]
 )
 
 

@@ -1,0 +1,7 @@
+# Runs that three backends gave out as files.
+show() {
+    echo "\$ $*"
+    "$@"
+}
+show otel-eval doctor exports/
+show otel-eval score --metric agent_goal_accuracy --metric repeated_calls exports/jaeger.json exports/tempo.json exports/langfuse.json

@@ -1,0 +1,70 @@
+"""Runs examples: python examples/run.py [--real] NAME... Without a NAME, it lists them; `all` is all of them.
+
+An agent talks to a model on this machine that plays stories (model/), its spans go to an `otel-eval serve` that is started for it, and the
+scores are printed. With --real it talks to the endpoint of OPENAI_BASE_URL and OPENAI_API_KEY, by the model of MODEL.
+
+What a framework needs is installed into an environment of its own, once for each change of its requirements, in the folder that
+OTEL_EVAL_CACHE names. Needed: this Python with otel-eval; for the JavaScript example Node.js 20 or newer.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from running.environments import MissingError, command_of
+from running.processes import Model, Scorer, table_from_results
+
+HERE = Path(__file__).parent
+EXAMPLES = sorted({file.parent.name for kind in ("main.py", "main.mjs", "run.sh") for file in HERE.glob(f"*/{kind}")})
+
+
+def run(name: str, *, real: bool) -> None:
+    """Run an example and print what it prints, and its scores."""
+    folder = HERE / name
+    command = command_of(folder)
+    if not (folder / "otel-eval.yaml").exists():
+        subprocess.run(command, cwd=folder, env=environment({}), check=True)
+        return
+    with Model(real=real) as model, Scorer(folder) as scorer:
+        subprocess.run(command, cwd=folder, env=environment({**model.environment, **scorer.environment}), check=True)
+        print("\n" + table_from_results(scorer.results()), flush=True)
+
+
+def environment(more: Mapping[str, str]) -> dict[str, str]:
+    """That of this process, with otel-eval's command on the path and nothing that would lead telemetry elsewhere."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "PYTHONPATH", "VIRTUAL_ENV"))}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {"MODEL": "gpt-4.1-mini", **kept, "PATH": path, "PYTHONUNBUFFERED": "1", **more}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"all, or one of {', '.join(EXAMPLES)}")
+    parser.add_argument("--real", action="store_true", help="ask the endpoint of OPENAI_BASE_URL, which may cost money")
+    asked = parser.parse_args(arguments)
+    names = EXAMPLES if "all" in asked.names else asked.names
+    if unknown := set(names) - set(EXAMPLES):
+        parser.error(f"there is no example {', '.join(sorted(unknown))}; there are {', '.join(EXAMPLES)}")
+    if not names:
+        print(*EXAMPLES, sep="\n")
+    missing = False
+    for name in names:
+        began = time.monotonic()
+        try:
+            run(name, real=asked.real)
+        except MissingError as error:
+            missing = True
+            print(f"{name}: {error}", file=sys.stderr)
+        else:
+            print(f"{name}: {time.monotonic() - began:.1f} s", file=sys.stderr, flush=True)
+    return int(missing)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""The processes around an agent: the model that it asks, and the scorer that its spans go to."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Self
+
+SERVER = Path(__file__).parents[1] / "model" / "server.py"
+_LISTENS = re.compile(r"OTLP/http on (\S+)")
+_PATIENCE_S = 60.0
+
+
+class Model:
+    """The model that plays stories; nothing at all where a real endpoint is asked."""
+
+    def __init__(self, *, real: bool) -> None:
+        self._real = real
+        self.environment: dict[str, str] = {}
+        self._process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Self:
+        if not self._real:
+            self._process = subprocess.Popen([sys.executable, str(SERVER)], stdout=subprocess.PIPE, text=True)
+            assert self._process.stdout is not None
+            url = self._process.stdout.readline().strip()
+            openai = {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "none"}
+            self.environment = {**openai, "GOOGLE_GEMINI_BASE_URL": url, "GOOGLE_API_KEY": "none"}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            _end(self._process)
+            assert self._process.stdout is not None
+            self._process.stdout.close()
+
+
+class Scorer:
+    """`otel-eval serve` with the configuration of an example, on a free port, with short waiting times."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._home = tempfile.TemporaryDirectory(prefix="otel-eval-example-")
+        self._url = ""
+        self._log: list[str] = []
+
+    def __enter__(self) -> Self:
+        home = Path(self._home.name)
+        settings = {
+            "RECEIVE__HTTP__ENDPOINT": "127.0.0.1:0",
+            "RECEIVE__GRPC__ENABLED": "false",
+            "STORE__PATH": str(home / "store.db"),
+            "STORE__MIN_DISK": "0",
+            "COMPLETION__TRACE_QUIET": "500ms",
+            "COMPLETION__CONVERSATION_IDLE": "1s",
+            "SINKS__JSONL__PATH": str(home / "results.jsonl"),
+        }
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "OPENAI_"))}
+        env = {**clean, **{f"OTEL_EVAL__{name}": value for name, value in settings.items()}}
+        command = [sys.executable, "-m", "otel_eval", "serve", "--config", str(self._folder / "otel-eval.yaml")]
+        self._process = subprocess.Popen(command, cwd=self._folder, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        threading.Thread(target=self._read, daemon=True).start()
+        _until(lambda: bool(self._url) or self._process.poll() is not None, "the start of otel-eval serve")
+        if not self._url:
+            sys.exit("otel-eval serve did not start:\n" + "\n".join(self._log))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _end(self._process)
+        self._home.cleanup()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What tells OpenTelemetry where to send to."""
+        return {
+            "OTEL_EXPORTER_OTLP_ENDPOINT": self._url,
+            "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+            "OTEL_SERVICE_NAME": self._folder.name,
+        }
+
+    def _read(self) -> None:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            self._log.append(line.rstrip("\n"))
+            if found := _LISTENS.search(line):
+                self._url = f"http://{found[1]}"
+
+    def results(self) -> list[dict[str, Any]]:
+        """The results, once nothing waits any more."""
+        _until(self._is_settled, "the scores")
+        file = Path(self._home.name) / "results.jsonl"
+        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+    def _is_settled(self) -> bool:
+        with urllib.request.urlopen(f"{self._url}/status", timeout=10) as response:
+            status = json.load(response)
+        units = {row["outcome"]: row["units"] for row in status["outcomes"]}
+        waiting = [depth["waiting"] for depth in (*status["queues"].values(), *status["outbox"].values())]
+        return bool(units) and "pending" not in units and not any(waiting)
+
+
+def _until(holds: Any, what: str) -> None:
+    end = time.monotonic() + _PATIENCE_S
+    while not holds():
+        if time.monotonic() > end:
+            sys.exit(f"waited {_PATIENCE_S:g} s in vain for {what}")
+        time.sleep(0.1)
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    process.terminate()
+    process.wait(30)
+
+
+def table_from_results(results: Iterable[dict[str, Any]]) -> str:
+    """A line for each metric of each conversation, of its latest revision."""
+    latest = {(result["conversation"], result["metric"]): result for result in sorted(results, key=lambda result: result["revision"])}
+    lines = [f"{'conversation':<14} {'metric':<20} {'score':>6}  why"]
+    for (conversation, metric), result in sorted(latest.items()):
+        value = f"{result['value']:.2f}" if result["outcome"] == "score" else result["outcome"]
+        why = result.get("explanation") or result.get("detail") or ""
+        lines.append(f"{conversation:<14} {metric:<20} {value:>6}  {why}".rstrip())
+    return "\n".join(lines)
