@@ -497,5 +497,5 @@ def list_metrics(**options: Any) -> int:
 @AS_JSON
 @click.argument("name", type=WORDS)
 def show_metric(**options: Any) -> int:
-    """Show all that is known of the metric NAME."""
+    """Show all that is known of the metric NAME, and what it asks a judge."""
     return run_command("metrics", **options)

@@ -15,6 +15,13 @@ CARD = MetricCard(
     source="ragas 0.4.3 AgentGoalAccuracyWithReference; the comparison with the record itself is ours",
     example="wanted: 'order 5521 is cancelled'; the tool cancelled 5512: 0",
     labels=("pass", "fail"),
+    prompts=(
+        "preamble.v1",
+        "outcome_comparison.v1",
+        "goal_inference.v1",
+        "ragas_goal_inference.v1",
+        "ragas_outcome_comparison.v1",
+    ),
     needs=frozenset({"judge", "reference_outcome"}),
     deterministic=False,
     parameters=(STRATEGY,),

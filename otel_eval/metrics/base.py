@@ -57,6 +57,8 @@ class MetricCard:
     parameters: tuple[Parameter, ...] = ()
     compat: tuple[str, ...] = ()
     """The values of `compat` it knows, beside None."""
+    prompts: tuple[str, ...] = ()
+    """Names and versions of what it may ask a judge: the preamble, its own way's, then those of other strategies and of `compat`."""
 
     def default(self, name: str) -> Any:
         """The value of a parameter that is not given."""

@@ -8,23 +8,35 @@ from typing import Any
 from otel_eval.exchange.json_text import text_from_value
 from otel_eval.metrics import BUILTIN
 from otel_eval.metrics.base import UNBOUNDED, MetricCard, Parameter
+from otel_eval.metrics.prompt import prompt
 from otel_eval.registry import METRICS, plugin_names
 from otel_eval.service.columns import terminal_width, two_columns
 from otel_eval.service.metric_choice import metric_from_name
 
 
 def run(*, name: str | None = None, as_json: bool = False, **_: Any) -> int:
-    """Write every card, or the one of a name; `ConfigError` where there is no such metric."""
+    """Write every card, or the one of a name with its prompts; `ConfigError` where there is no such metric."""
     names = [name] if name else dict.fromkeys([*BUILTIN, *plugin_names(METRICS)])
     cards = [metric_from_name(name).card for name in names]
     width = terminal_width()
     if as_json:
-        members = [members_of(card) for card in cards]
-        lines: Iterable[str] = [text_from_value(members[0] if name else members)]
+        members: Any = members_of(cards[0]) | {"prompts": texts_of(cards[0])} if name else [members_of(card) for card in cards]
+        lines: Iterable[str] = [text_from_value(members)]
     else:
-        lines = card_lines(cards[0], width) if name else table_of(cards, width)
+        lines = [*card_lines(cards[0], width), *prompt_lines(cards[0])] if name else table_of(cards, width)
     sys.stdout.buffer.writelines(f"{line}\n".encode() for line in lines)
     return 0
+
+
+def texts_of(card: MetricCard) -> dict[str, str]:
+    """What the metric may ask a judge, by name and version; places to be filled stand in double braces."""
+    return {name: prompt(name).text for name in card.prompts}
+
+
+def prompt_lines(card: MetricCard) -> Iterator[str]:
+    """The prompts as they stand in their files, each below its name."""
+    for name, text in texts_of(card).items():
+        yield from ["", f"PROMPT {name}", *text.split("\n")]
 
 
 def members_of(card: MetricCard) -> dict[str, Any]:
@@ -52,6 +64,7 @@ def card_lines(card: MetricCard, width: int) -> Iterator[str]:
         "source": [card.source],
         "example": [card.example],
         "compat": [", ".join(card.compat)],
+        "prompts": [", ".join(card.prompts)],
         "parameters": [parameter_text(parameter) for parameter in card.parameters],
         "version": [f"{card.version}, {card.stability}"],
     }

@@ -1,12 +1,14 @@
 """`otel-eval metrics`: what the cards say, as a table, as one card and as JSON."""
 
 import json
+from importlib.resources import files
 
 import pytest
 from click.testing import CliRunner
 
 from otel_eval.cli import UNUSABLE, main
 from otel_eval.metrics import BUILTIN, builtin_metric
+from otel_eval.metrics.prompt import prompt
 from otel_eval.service.commands.metrics import card_lines, table_of
 
 CARDS = [builtin_metric(name).card for name in BUILTIN]
@@ -56,3 +58,20 @@ def test_lines_keep_to_their_width() -> None:
     """Lines are broken between words."""
     assert max(map(len, table_of(CARDS, 120))) <= 120
     assert max(len(line) for card in CARDS for line in card_lines(card, 120)) <= 120
+
+
+@pytest.mark.parametrize("name", [card.name for card in CARDS if "judge" in card.needs])
+def test_the_prompts_of_a_judged_metric_are_shown(name: str) -> None:
+    """Whoever wants to know what a judge is asked reads it, word for word, below the card, and in the JSON by name."""
+    card = builtin_metric(name).card
+    shown = CliRunner().invoke(main, ["metrics", "show", name]).stdout
+    as_json = json.loads(CliRunner().invoke(main, ["metrics", "show", name, "--json"]).stdout)
+    assert card.prompts[0] == "preamble.v1"
+    assert all(f"PROMPT {each}\n{prompt(each).text}\n" in shown for each in card.prompts)
+    assert as_json["prompts"] == {each: prompt(each).text for each in card.prompts}
+
+
+def test_every_prompt_stands_on_a_card() -> None:
+    """No prompt is asked that nobody can look up, and none is kept that nobody asks."""
+    kept = {file.name.removesuffix(".md") for file in files("otel_eval.metrics").joinpath("prompts").iterdir() if file.name.endswith(".md")}
+    assert {name for card in CARDS for name in card.prompts} == kept
