@@ -265,6 +265,8 @@ class ScoringConfig(Section):
     """Estimated tokens that a conversation may take in a prompt; a longer one is shortened and marked."""
     topics: tuple[str, ...] = ()
     """Topics the agents are meant to keep to, where no reference says any."""
+    agent_topics: dict[str, tuple[str, ...]] = {}
+    """The same for single agents, by name (`gen_ai.agent.name`) or glob: the first that fits goes before `topics`."""
     references: str | None = None
     """File with what conversations are held against, one JSON object a line."""
 

@@ -24,6 +24,7 @@ from otel_eval.service.references import NO_REFERENCES, References, references_f
 from otel_eval.service.score.checks import checks_beside, checks_from_text
 from otel_eval.service.score.resume import Earlier
 from otel_eval.service.text_file import text_of_file
+from otel_eval.service.topics import Topics
 
 _KEYS_TOLD = 3
 _LOCAL_DEADLINE_S = 1800.0
@@ -105,7 +106,7 @@ class Prepared:
     runs: Sequence[MetricRun]
     """The metrics that are named; empty where all that apply are meant."""
     dataset: References
-    topics: tuple[str, ...]
+    topics: Topics
     judge: JudgeChoice
     deadline_s: float
     record_tokens: int
@@ -124,7 +125,7 @@ def prepared_from_options(options: Options, environ: Mapping[str, str]) -> Prepa
         config=config,
         runs=runs,
         dataset=dataset,
-        topics=options.topics or scoring.topics,
+        topics=Topics(all=options.topics) if options.topics else Topics(all=scoring.topics, by_agent=scoring.agent_topics),
         judge=chosen,
         deadline_s=_LOCAL_DEADLINE_S if chosen.kind == "local" else scoring.deadline,
         record_tokens=scoring.record_tokens,
@@ -195,10 +196,9 @@ def _refuse_options_of_models(options: Options) -> None:
 
 def _units(options: Options, prepared: Prepared, conversion: Conversion) -> Iterator[tuple[Conversation, Reference]]:
     """Each conversation with its reference; the topics of command line or configuration where nothing nearer says any."""
-    topics = prepared.topics
     for conversation in conversion.conversations:
         reference, _ = prepared.dataset.of(conversation, conversion.beside(conversation), task_key=options.task_key)
-        yield conversation, replace(reference, topics=topics) if topics and not reference.topics else reference
+        yield conversation, prepared.topics.added_to(reference, conversation)
 
 
 def _named_runs(options: Options, config: Config | None) -> list[MetricRun]:

@@ -27,6 +27,7 @@ from otel_eval.service.judge_config import secret_text
 from otel_eval.service.metric_choice import labels_of, run_of
 from otel_eval.service.references import NO_REFERENCES, references_from_file
 from otel_eval.service.serve.plan import Plan, PlannedRun
+from otel_eval.service.topics import Topics
 from otel_eval.sinks.base import OutboxSink
 from otel_eval.sinks.otlp_events import OtlpEventSink
 from otel_eval.sinks.otlp_metrics import OtlpMetricsSink
@@ -87,7 +88,7 @@ def plan_from_config(config: Config) -> Plan:
         rules=rules,
         limits=limits_from_config(config),
         references=references_from_file(Path(references)) if references else NO_REFERENCES,
-        topics=config.scoring.topics,
+        topics=Topics(all=config.scoring.topics, by_agent=config.scoring.agent_topics),
         late_window_s=config.completion.late_window,
         score_fragments=config.completion.fragments == "score",
         trusts_tracestate=config.selection.upstream == "tracestate",

@@ -8,6 +8,7 @@ from otel_eval.model import Conversation
 from otel_eval.sampling import UNKNOWN, Decision, Rules, Upstream, decide, is_kept, randomness_of
 from otel_eval.scoring import MetricRun
 from otel_eval.service.references import NO_REFERENCES, References
+from otel_eval.service.topics import NO_TOPICS, Topics
 from otel_eval.store import Queue
 
 
@@ -37,7 +38,7 @@ class Plan:
     rules: Rules = field(default_factory=Rules)
     limits: CompletionLimits = field(default_factory=CompletionLimits)
     references: References = NO_REFERENCES
-    topics: tuple[str, ...] = ()
+    topics: Topics = NO_TOPICS
     late_window_s: float = 3600.0
     score_fragments: bool = False
     trusts_tracestate: bool = True

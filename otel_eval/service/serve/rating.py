@@ -115,8 +115,7 @@ class Rater:
     async def _report(self, work: Work, conversation: Conversation, group: Group, facts: Mapping[str, Any]) -> Report:
         runs = [planned.run for planned in self.plan.runs if planned.name in group.names]
         reference, _ = self.plan.references.of(conversation)
-        if self.plan.topics and not reference.topics:
-            reference = replace(reference, topics=self.plan.topics)
+        reference = self.plan.topics.added_to(reference, conversation)
         settings = Settings(
             secret=self.secret,
             deadline_s=self.deadline_s,

@@ -403,6 +403,17 @@ def test_a_configuration_carries_cascade_and_panel(conversations: Path, tmp_path
     assert {r["model"] for r in server.requests} == {"strong", "contrary", "other"}
 
 
+def test_topics_by_agent_from_a_configuration(traces: Path, tmp_path: Path) -> None:
+    """`scoring.agent_topics` names what one agent is meant to keep to; another one has no topics, and nothing is asked."""
+    named = traces.read_text(encoding="utf-8").replace('"gen_ai.conversation.id"', '"gen_ai.agent.name"').replace("conv-1", "travel")
+    (tmp_path / "named.json").write_text(named, encoding="utf-8")
+    config = tmp_path / "otel-eval.yaml"
+    config.write_text("metrics: [topic_adherence_f1]\nscoring: {agent_topics: {travel: [seats, tickets]}}\n", encoding="utf-8")
+    arguments = ("--format", "jsonl", "--config", str(config))
+    assert lines(score(*arguments, str(tmp_path / "named.json")))["topic_adherence_f1"]["outcome"] == "score"
+    assert lines(score(*arguments, str(traces)))["topic_adherence_f1"]["reason"] == "needs_missing"
+
+
 def test_a_budget_is_one_for_all_judges_of_a_run(conversations: Path) -> None:
     """What the first judge of a cascade spends is not there for the second."""
     leaning = verdict({**VERDICT, "certainty": "leaning"})

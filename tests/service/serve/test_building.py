@@ -14,6 +14,7 @@ from otel_eval.judges.base import Question
 from otel_eval.judges.form import VERDICT, Form, Words
 from otel_eval.judges.ledger import Amount
 from otel_eval.judges.settings import JudgeSettings
+from otel_eval.model import Conversation, Reference
 from otel_eval.service.config import Config, load_config
 from otel_eval.service.judge_config import judge_from_config
 from otel_eval.service.serve.building import RUN_NAME, books_of, plan_from_config, sinks_from_config
@@ -177,3 +178,20 @@ def test_two_kinds_of_judge_share_no_verdicts() -> None:
     settings = JudgeSettings(kind="openai", model="m", base_url="http://x/v1")
     changed = [replace(settings, kind="decisions"), replace(settings, wire="systemone"), replace(settings, samples=3)]
     assert len({settings.identity, *(each.identity for each in changed)}) == 4
+
+
+@pytest.mark.parametrize(
+    ("agent", "named", "topics"),
+    [
+        ("billing-eu", None, ("invoices", "refunds")),
+        ("travel", None, ("trains",)),
+        ("other", None, ("anything",)),
+        (None, None, ("anything",)),
+        ("travel", ("ferries",), ("ferries",)),
+    ],
+)
+def test_topics_by_agent(agent: str | None, named: tuple[str, ...] | None, topics: tuple[str, ...]) -> None:
+    """By name or glob, else those of all agents; a reference that names topics goes before both."""
+    by_agent = {"billing-*": ["invoices", "refunds"], "travel": ["trains"]}
+    plan = plan_from_config(config(scoring__topics=["anything"], scoring__agent_topics=by_agent))
+    assert plan.topics.added_to(Reference(topics=named), Conversation(id="c", agent=agent)).topics == topics

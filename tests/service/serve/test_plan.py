@@ -9,6 +9,7 @@ from otel_eval.sampling import Rules, Upstream
 from otel_eval.scoring import MetricRun
 from otel_eval.service.serve.plan import Plan, PlannedRun, is_left_out, select
 from otel_eval.service.serve.working import next_queue
+from otel_eval.store import Queue
 from tests.fakes.talk import booking
 
 
@@ -87,7 +88,8 @@ def test_an_id_decides_as_the_conversation_does(rate: float) -> None:
 )
 def test_the_queue_to_take_from(estimate: int, triage: int, scored: dict[str, int], queue: str | None) -> None:
     """Triage is taken while it lags behind its share; where one queue is empty the other goes on: neither starves."""
-    assert next_queue({name for name, units in (("estimate", estimate), ("triage", triage)) if units}, scored, 0.2) == queue
+    waiting: dict[Queue, int] = {"estimate": estimate, "triage": triage}
+    assert next_queue({name for name, units in waiting.items() if units}, scored, 0.2) == queue
 
 
 def test_both_queues_go_on_under_pressure() -> None:
