@@ -39,8 +39,10 @@ CARD = MetricCard(
     prompts=(
         "preamble.v1",
         "goal_accuracy.v1",
+        "goal_accuracy_small.v1",
         "goal_inference.v1",
         "goal_comparison.v1",
+        "goal_comparison_small.v1",
         "ragas_goal_inference.v1",
         "ragas_outcome_comparison.v1",
     ),

@@ -18,6 +18,7 @@ CARD = MetricCard(
     prompts=(
         "preamble.v1",
         "outcome_comparison.v1",
+        "outcome_comparison_small.v1",
         "goal_inference.v1",
         "ragas_goal_inference.v1",
         "ragas_outcome_comparison.v1",

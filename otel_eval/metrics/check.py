@@ -34,10 +34,7 @@ def check_card(name: str) -> MetricCard:
         source="MultiChallenge, instance-level questions; conditions, categories and abstention are ours",
         example="'Does the answer name the refund period?' on 'You get it back within 14 days.': 1",
         labels=("pass", "fail"),
-        prompts=(
-            "preamble.v1",
-            "yes_no.v1",
-        ),
+        prompts=("preamble.v1", "yes_no.v1", "yes_no_small.v1"),
         needs=frozenset({"judge", "question"}),
         deterministic=False,
         parameters=(QUESTION, EXPECT, WHEN, CATEGORY),
