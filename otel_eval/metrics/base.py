@@ -58,7 +58,7 @@ class MetricCard:
     compat: tuple[str, ...] = ()
     """The values of `compat` it knows, beside None."""
     prompts: tuple[str, ...] = ()
-    """Names and versions of what it may ask a judge: the preamble, its own way's (`_small`: of small models), other strategies', `compat`'s."""
+    """What it may ask a judge: the preamble, its own way's (`_small`: small models), other strategies', `compat`'s."""
 
     def default(self, name: str) -> Any:
         """The value of a parameter that is not given."""
