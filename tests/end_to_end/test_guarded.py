@@ -109,6 +109,7 @@ def test_logs_hold_nobodys_words(tmp_path: Path, form: str) -> None:
             assert server.post("traces", turn(4, SECRET), json_body=True, Authorization="Bearer other") == 401
             until(lambda: any(r["record"] == "letter" and r["dead"] for r in export(tmp_path / "store.db")), 60)
             assert server.stop() == 0
+    assert len([line for line in server.log if "sink otlp_events refused results for good" in line]) == 1
     assert [line for line in server.log if SECRET in line or "k3y" in line or "t0ken" in line] == []
     if form == "json":
         assert all({"time", "severity", "logger", "message"} <= json.loads(line).keys() for line in server.log)

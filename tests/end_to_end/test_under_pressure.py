@@ -94,6 +94,8 @@ def test_a_judge_that_is_down_does_not_turn_intake_off(tmp_path: Path) -> None:
             assert (unit["outcome"], unit["reason"]) in [("pending", "queue_estimate"), ("pending", "scoring")]
             state["down"] = False
             until(lambda: server.outcomes("trace") == {"scored": 2}, 90)
+            assert len([line for line in server.log if "the judge cannot be asked (judge_unavailable)" in line]) == 1
+            until(lambda: "conversations are scored again" in server.log[-1], 10)
 
 
 def test_one_request_of_many_traces(tmp_path: Path) -> None:

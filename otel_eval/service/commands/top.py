@@ -102,7 +102,7 @@ def _recent(parts: Mapping[str, ModuleType], recent: Sequence[Mapping[str, Any]]
     names = list(dict.fromkeys(name for each in recent for name in each["scores"]))
     table = parts["table"].Table(title="recent conversations", title_justify="left")
     for name in ("conversation", "agent", "turns", *names):
-        table.add_column(name, overflow="ellipsis", no_wrap=True, max_width=24)
+        table.add_column(name, overflow="ellipsis", no_wrap=True, min_width=5, max_width=24)
     for each in recent[:_RECENT_SHOWN]:
         cells = [_cell(each["scores"].get(name)) for name in names]
         table.add_row(*map(parts["text"].Text, (str(each["conversation"]), each["agent"] or "", str(each["turns"]), *cells)))

@@ -5,6 +5,7 @@ good is sent alone once more, so that one bad letter takes no other with it, and
 """
 
 import asyncio
+import logging
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -14,6 +15,8 @@ from typing import Any
 from otel_eval.errors import OtelEvalError, SinkError
 from otel_eval.sinks.base import OutboxSink
 from otel_eval.store import Letter, Store
+
+_log = logging.getLogger(__name__)
 
 AT_ONCE = 64
 FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 30.0
@@ -94,6 +97,8 @@ class Sender:
             self.faults[type(fault).__name__] += 1
             await self._refused(letters, SinkError(f"the sink raised {type(fault).__name__}", retryable=True))
         else:
+            if self._refusals:
+                _log.info("sink %s takes results again", self.name)
             self.trouble, self._refusals = "", 0
             self.sent += len(letters)
             if letters:
@@ -103,6 +108,8 @@ class Sender:
     async def _refused(self, letters: Sequence[Letter], error: SinkError) -> None:
         self.trouble = str(error)
         if error.retryable:
+            if not self._refusals:
+                _log.warning("sink %s takes no results for now, and they wait in the store: %s", self.name, error)
             pause_s = min(self.first_pause_s * 2**self._refusals, _LONGEST_PAUSE_S)
             self._wait_s = max(error.retry_after_s or 0.0, pause_s * (0.5 + self.jitter() / 2))
             self._refusals = min(self._refusals + 1, 10)
@@ -114,6 +121,8 @@ class Sender:
             await self._one_by_one(letters)
         else:
             self._wait_s = 0.0
+            if letters and not self.dead:
+                _log.warning("sink %s refused results for good, later ones are only counted: %s", self.name, error)
             self.dead += len(letters)
             if letters:
                 await asyncio.wrap_future(self.store.outbox.bury(letters, note=str(error)))

@@ -5,6 +5,7 @@ before is in the verdict cache and costs nothing then.
 """
 
 import asyncio
+import logging
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
@@ -15,6 +16,8 @@ from otel_eval.model import FailReason, UnitOutcome
 from otel_eval.service.serve.judgement import settled
 from otel_eval.service.serve.rating import Rated, Rater
 from otel_eval.store import Queue, Unit, Work
+
+_log = logging.getLogger(__name__)
 
 AGAIN = frozenset(
     {
@@ -142,6 +145,8 @@ class Worker:
         await self.rater.commit(work, rated)
         self._failures.pop(work.unit, None)
         if rated.reports:
+            if self._pauses:
+                _log.info("conversations are scored again")
             self._pauses = 0
             self.counts.scored[work.queue] += 1
 
@@ -157,8 +162,13 @@ class Worker:
 
     def _must_wait(self, work: Work, rated: Rated) -> bool:
         """Whether a judge could not be asked, and may be in time."""
-        if not rated.failures & AGAIN:
+        reasons = rated.failures & AGAIN
+        if not reasons:
             return False
+        if not self._pauses:
+            _log.warning(
+                "the judge cannot be asked (%s): conversations wait for it, as long as scoring.patience says", ", ".join(sorted(reasons))
+            )
         self._hold()
         return self.rater.store.now_s() - work.since_s < self.patience_s
 
