@@ -109,6 +109,7 @@ BROAD_EXCEPTS: Mapping[str, str] = {
     "inprocess/engine.py": "the reading of one trace",
     "inprocess/scorer.py": "the door to the application: nothing is ever raised into it",
     "inprocess/standing.py": "the call of what a thread was given; whoever asked is told",
+    "inprocess/talk.py": "the application's own block: what it raises is noted on its span and goes on",
     "inprocess/worker.py": "the loop of the thread that scores",
     "kafka/feed.py": "the calls of who works on messages: one of them must not hold its partition up",
     "metrics/adk/metric.py": "the call of a function in ADK's form",
