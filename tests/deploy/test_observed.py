@@ -2,6 +2,8 @@
 
 import json
 import re
+import time
+import urllib.request
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -11,8 +13,14 @@ import pytest
 import yaml
 
 from otel_eval.model import FailReason, SkipReason, UnitOutcome
-from otel_eval.telemetry import INSTRUMENTS, Instrument
+from otel_eval.otlp.encode_metrics import metrics_request_from_points
+from otel_eval.otlp.endpoint import Endpoint
+from otel_eval.otlp.post import post_otlp
+from otel_eval.telemetry import INSTRUMENTS, Instrument, Meter
+from tests.fakes.collector import Collector
+from tests.fakes.programs import free_port
 from tests.fakes.prometheus import Query, label_of, query_from_text, series_of
+from tests.fakes.serving import until
 
 ROOT = Path(__file__).parents[2]
 DASHBOARD: dict[str, Any] = json.loads((ROOT / "deploy" / "grafana" / "otel-eval.json").read_text())
@@ -149,3 +157,27 @@ def test_panels_do_not_overlap() -> None:
 def test_names_are_translated_as_prometheus_does(instrument: Instrument, series: tuple[str, ...]) -> None:
     """Dots become underscores, the unit is written out, counters end in `_total`, annotations in braces are left out."""
     assert series_of(instrument) == series
+
+
+def test_a_real_translation_gives_these_names(tmp_path: Path) -> None:
+    """A Collector that is sent one point of every instrument offers the series that our queries ask for, and no others."""
+    meter = Meter(start_ns=time.time_ns())
+    for instrument in INSTRUMENTS.values():
+        (meter.record if instrument.kind == "histogram" else meter.add)(instrument.name, 1.0, dict.fromkeys(instrument.attributes, "x"))
+    resource = {"service.name": "otel-eval", "service.instance.id": "w1"}
+    body = metrics_request_from_points(
+        meter.points(), resource=resource, scope_name="otel_eval", start_ns=meter.start_ns, time_ns=time.time_ns()
+    )
+    scraped = f"127.0.0.1:{free_port()}"
+    with Collector("scrape.yaml", tmp_path, OTELCOL_SCRAPE_ENDPOINT=scraped) as collector:
+        post_otlp(Endpoint(url=collector.results, protocol="grpc"), "metrics", body)
+        until(lambda: "otel_eval_score" in page(f"http://{scraped}/metrics"), 20)
+        samples = dict(re.findall(r"^(otel_eval_\w+)\{([^}]*)\}", page(f"http://{scraped}/metrics"), re.MULTILINE))
+    assert set(samples) == set(SERIES)
+    for series, labels in samples.items():
+        assert set(re.findall(r'(\w+)="', labels)) - {"otel_scope_name", "otel_scope_version", "otel_scope_schema_url"} == labels_of(series)
+
+
+def page(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=10) as response:
+        return str(response.read().decode())
