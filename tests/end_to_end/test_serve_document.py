@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.exporters import free_port
+from tests.fakes.programs import free_port
 from tests.fakes.serving import ROOT
 
 PAGE = ROOT / "docs" / "serve.md"
