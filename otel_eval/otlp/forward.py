@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from otel_eval.errors import SinkError
 from otel_eval.otlp.endpoint import Endpoint, whole_url
+from otel_eval.otlp.post import RETRYABLE
 
 _MOST_RESPONSE_BYTES = 4 * 1024 * 1024
 _RETRY_S = 2.0
@@ -38,7 +39,7 @@ class Forwarder:
         self._idle: queue.LifoQueue[http.client.HTTPConnection] = queue.LifoQueue(most_idle)
 
     def forward(self, body: bytes, *, content_type: str, packing: str = "") -> Forwarded:
-        """Send a body and wait for the answer. SinkError where it was not accepted, always to be tried again."""
+        """Send a body and wait for the answer. SinkError where it was not accepted; whether trying again can help is as OTLP has it."""
         headers = {"User-Agent": "otel-eval", **self._endpoint.headers, "Content-Type": content_type}
         if packing:
             headers["Content-Encoding"] = packing
@@ -70,7 +71,7 @@ class Forwarder:
         retry_after = response.headers.get("Retry-After", "")
         raise SinkError(
             f"the receiver behind answered {response.status}",
-            retryable=True,
+            retryable=response.status in RETRYABLE,
             retry_after_s=float(retry_after) if retry_after.strip().isdecimal() else _RETRY_S,
         )
 

@@ -6,12 +6,15 @@ from typing import Any
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests.captures import capture
+from tests.fakes.bench import otlp_json
 from tests.fakes.judge_server import judge_server
 from tests.fakes.otlp_receiver import OtlpReceiver
 from tests.fakes.serving import Server, until
+from tests.fakes.spans import agent, chat, says, trace_id, user
 from tests.fakes.wire import metrics, span, traces
 
 RESULT = "gen_ai.evaluation.result"
+POISON = b"never taken"
 SIGNALS = ["tool_error_rate", "turn_count"]
 
 
@@ -82,6 +85,34 @@ def test_a_refusal_behind_reaches_the_sender(tmp_path: Path) -> None:
         state["status"] = 200
         assert server.post("traces", traces(span(1))) == 200
         assert list(spans_at(behind)) == [f"{1:016x}"]
+
+
+class Picky(OtlpReceiver):
+    """Refuses for good what holds these bytes."""
+
+    def take(self, body: bytes, path: str) -> int:
+        self.answer = lambda number: 400 if POISON in body else 200
+        return OtlpReceiver.take(self, body, path)
+
+
+def test_held_spans_that_are_refused_for_good_hold_up_no_others(tmp_path: Path) -> None:
+    """Where the receiver behind will never take the spans of one trace, the others arrive; those stand as dead, with the reason."""
+    bodies = agent_requests()
+    poisoned = agent_turn(1, POISON.decode())
+    with Picky() as behind, Server(tmp_path, arguments=("--inline", behind.url), metrics=SIGNALS) as server:
+        assert server.post("traces", poisoned, json_body=True) == 200
+        for body in bodies:
+            assert server.post("traces", body) == 200
+        until(lambda: len(spans_at(behind)) == len(sent_spans(bodies)), 30)
+        until(lambda: server.get("/status")[1]["dead_letters"] == 1, 30)
+        (told,) = [d for u in server.get(f"/explain/{trace_id(1)}")[1]["units"] for d in u["deliveries"] if d["sink"] == "inline"]
+        assert (told["state"], "answered 400" in told["note"]) == ("dead", True)
+
+
+def agent_turn(number: int, words: str) -> bytes:
+    """One turn of an agent in a trace of its own, as JSON."""
+    call = chat(1, [user("Hi")], says(words), trace=number, parent=9, start=number * 100 + 1)
+    return otlp_json([call, agent(9, "clerk", trace=number, start=number * 100, end=number * 100 + 2)])
 
 
 def test_spans_pass_unscored_when_the_judge_is_slow(tmp_path: Path) -> None:

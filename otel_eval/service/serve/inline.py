@@ -41,7 +41,7 @@ class Hop:
         self._by_signal = {signal: Forwarder(replace(endpoint, url=url_of_signal(endpoint.url, signal))) for signal in signals}
 
     async def forward(self, signal: Signal, body: bytes, encoding: Encoding) -> None:
-        """Pass a body on. SinkError, always to be tried again, where it is not accepted."""
+        """Pass a body on. SinkError where it is not accepted."""
         content_type = _TYPES[encoding.format]
         await asyncio.to_thread(self._by_signal[signal].forward, body, content_type=content_type, packing=encoding.packing)
 
