@@ -59,6 +59,11 @@ class Rules:
     triage_share: float = 0.2
     """Share of the judged units that goes to triage; the rest estimates."""
 
+    @property
+    def attribute_names(self) -> frozenset[str]:
+        """Names of the attributes that decide."""
+        return frozenset({*self.attributes, *self.always_keep})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:

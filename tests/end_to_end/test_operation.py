@@ -141,6 +141,22 @@ def test_reload_applies_what_is_safe(tmp_path: Path) -> None:
         assert server.get("/readyz")[0] == 200
 
 
+def test_filters_by_any_attribute(tmp_path: Path) -> None:
+    """Attributes of spans and of their resource decide what is judged, whatever they are called; a reload asks for others."""
+    file = tmp_path / "otel-eval.yaml"
+    file.write_text("metrics: [turn_count]\nselection: {attributes: {tenant.tier: gold*}}\n")
+    with Server(tmp_path) as server:
+        server.post("traces", otlp_json(turn(1, **{"tenant.tier": "golden"})), json_body=True)
+        server.post("traces", otlp_json(turn(2, **{"tenant.tier": "silver"})), json_body=True)
+        until(lambda: server.outcomes() == {"scored": 1, "filtered": 1}, 20)
+        file.write_text("metrics: [turn_count]\nselection: {attributes: {service.name: shop}}\n")
+        server.process.send_signal(signal.SIGHUP)
+        until(lambda: any("read again; what is scored" in line for line in server.log), 10)
+        server.post("traces", otlp_json(turn(3)), json_body=True)
+        server.post("traces", otlp_json(turn(4), service="bank"), json_body=True)
+        until(lambda: server.outcomes() == {"scored": 2, "filtered": 2}, 20)
+
+
 def test_shorter_times_hold_for_what_waits(tmp_path: Path) -> None:
     """A trace that came when the silence was an hour is complete after the new one: at a reload, and at a restart."""
     file = tmp_path / "otel-eval.yaml"

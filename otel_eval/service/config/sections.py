@@ -118,7 +118,7 @@ class SelectionConfig(Section):
     agents: tuple[str, ...] = ()
     """Only these agents, names or globs; empty: all."""
     attributes: dict[str, str] = {}
-    """Only conversations with these attributes; values are globs."""
+    """Only conversations with these attributes of spans or their resource; values are globs."""
     min_turns: Annotated[int, Field(ge=0)] = 0
     """Only conversations of at least so many turns."""
     only_errors: bool = False

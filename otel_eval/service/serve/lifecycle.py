@@ -95,6 +95,7 @@ def parts_of(
     desk = Desk()
     senders = tuple(Sender(name=name, store=store, sink=sink) for name, sink in sinks.items())
     reader = reader or TraceReader(store)
+    reader.keep(plan.rules.attribute_names)
     rater = Rater(store=store, plan=plan, judge=judge.judge, sinks=sinks, desk=desk, reader=reader, executor=executor)
     working = Worker(rater=rater)
     loop = asyncio.get_running_loop()

@@ -62,6 +62,10 @@ class TraceReader:
         self._kept: OrderedDict[int, tuple[int, Mapping[str, Batch]]] = OrderedDict()
         self._kept_bytes = 0
 
+    def keep(self, names: Iterable[str]) -> None:
+        """Keep these span and resource attributes on conversations from now on: filters ask for them."""
+        self._reader = Reader(BUILTIN, keep=names)
+
     def read(self, trace_ids: Sequence[str]) -> Read:
         """The conversations of these traces."""
         self._reader.forget()

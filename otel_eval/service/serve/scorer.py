@@ -108,6 +108,7 @@ class Scorer:
         weigher = self.parts.looker.weigher
         weigher.plan = self.parts.worker.rater.plan = self.state.plan = plan
         weigher.triage.share = plan.rules.triage_share
+        weigher.reader.keep(plan.rules.attribute_names)
         self.keeper.limits = plan.limits
         self._tell_limits(plan)
         if self.inline is not None:
