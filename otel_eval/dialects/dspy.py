@@ -69,9 +69,13 @@ DSPY = DSPy()
 
 def _base_of(a: Mapping[str, Any]) -> Dialect | None:
     """Whose words they are, where a message of the request is DSPy's fields."""
-    if any(isinstance(v := a.get(k), str) and v.startswith(_MARK) for k in _FIRST):
-        return OPENINFERENCE
-    return next((base for key, base in _IN_JSON.items() if isinstance(v := a.get(key), str) and _MARK in v), None)
+    for key in _FIRST:
+        if key in a and isinstance(v := a[key], str) and v.startswith(_MARK):
+            return OPENINFERENCE
+    for key, base in _IN_JSON.items():
+        if key in a and isinstance(v := a[key], str) and _MARK in v:
+            return base
+    return None
 
 
 def _read(content: StepContent, notes: Notes) -> StepContent:

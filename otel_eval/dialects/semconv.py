@@ -159,6 +159,8 @@ def _has_tokens(a: Mapping[str, Any]) -> bool:
 
 def _finish_reasons(value: Any) -> tuple[str, ...]:
     """As list, JSON text of one, or a single text."""
+    if type(value) is list and len(value) == 1 and type(value[0]) is str and value[0]:
+        return (value[0],)
     if isinstance(value, str):
         value = value_from_text(value)
     items = value if isinstance(value, (list, tuple)) else [value]

@@ -62,14 +62,23 @@ class Inbox:
 
     def bodies_of_traces(self, trace_ids: Iterable[str]) -> Iterator[Body]:
         """Every request that touches one of these traces, once, in order of arrival; one at a time is in memory."""
+        for body_id in self.body_ids_of_traces(trace_ids):
+            body = self.body(body_id)
+            if body is not None:
+                yield body
+
+    def body_ids_of_traces(self, trace_ids: Iterable[str]) -> list[int]:
+        """The numbers of these requests, in order of arrival."""
         ids: set[int] = set()
         for part in parts([bytes.fromhex(t) for t in trace_ids]):
             sql = f"SELECT l.body FROM traces t JOIN body_traces l ON l.trace = t.id WHERE t.trace_id IN ({marks(part)})"
             ids.update(row[0] for row in self._access.rows(sql, part))
-        for body_id in sorted(ids):
-            row = self._access.row("SELECT received_s, signal, encoding, data FROM bodies WHERE id = ?", (body_id,))
-            if row is not None:
-                yield Body(id=body_id, received_s=row[0], signal=row[1], encoding=row[2], data=row[3])
+        return sorted(ids)
+
+    def body(self, body_id: int) -> Body | None:
+        """A request by its number; None where it is gone."""
+        row = self._access.row("SELECT received_s, signal, encoding, data FROM bodies WHERE id = ?", (body_id,))
+        return Body(id=body_id, received_s=row[0], signal=row[1], encoding=row[2], data=row[3]) if row is not None else None
 
     def _put_many(self, db: sqlite3.Connection, requests: Sequence[NewRequest]) -> Sequence[None]:
         bodies: list[tuple[Any, ...]] = []

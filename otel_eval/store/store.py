@@ -70,6 +70,14 @@ class Store:
         """Every request that touches one of these traces, once, in order of arrival; one at a time is in memory."""
         return self._inbox.bodies_of_traces(trace_ids)
 
+    def body_ids_of_traces(self, trace_ids: Iterable[str]) -> list[int]:
+        """The numbers of these requests, in order of arrival: who knows what stands in one need not load it."""
+        return self._inbox.body_ids_of_traces(trace_ids)
+
+    def body(self, body_id: int) -> Body | None:
+        """A request by its number; None where it is gone."""
+        return self._inbox.body(body_id)
+
     def ledger(self, amount: MakeAmount[A], *, run: str = "") -> StoreLedger[A]:
         """The judge's books; `amount` is the class of amounts (`judges.ledger.Amount`). All ledgers of a store count together."""
         return StoreLedger(self._books, amount, run=run)

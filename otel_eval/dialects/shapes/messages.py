@@ -6,7 +6,7 @@ from typing import Any
 from otel_eval.dialects.shapes.calls import call_from_value, content_from_result, result_from_value
 from otel_eval.dialects.shapes.notes import Notes, is_digest, is_redacted
 from otel_eval.dialects.shapes.parts import is_bare_call, is_block, is_part_type, parts_from_content, parts_from_item, text_parts
-from otel_eval.dialects.shapes.plain import plain_messages
+from otel_eval.dialects.shapes.plain import plain_message, plain_messages
 from otel_eval.dialects.shapes.reprs import looks_like_repr, value_from_repr
 from otel_eval.dialects.shapes.text import first_present, text_or_none, unquoted, value_from_text
 from otel_eval.dialects.shapes.textsteps import from_dspy, is_dspy, observation_text, parts_from_protocol
@@ -116,6 +116,11 @@ def _from_list(items: Any, role: Role, notes: Notes, source: SpanRef | None, dep
             loose.clear()
 
     for item in items:
+        plain = plain_message(item, source) if type(item) is dict else None
+        if plain is not None:
+            close()
+            out.append(plain)
+            continue
         if isinstance(item, str):
             item = _object_in_text(item, notes) or item
         if isinstance(item, (list, tuple)):

@@ -93,6 +93,11 @@ def _plain_result(part: dict[str, Any]) -> Part | None:
         if not _WRAPPER_MEMBERS.isdisjoint(content):
             return None
         content = json_text(content)
+    elif type(content) is list:
+        first = content[0] if content else None
+        if type(first) is not dict or not first or not _WRAPPER_MEMBERS.isdisjoint(first):
+            return None
+        content = json_text(content)  # rows: no list of blocks, since its first is none
     elif type(content) is not str or content[:1] == "[" or len(content) <= LONGEST_PLACEHOLDER or content.startswith(_OPENED):
         return None
     return _result(call_id.strip(), None, content, None)

@@ -131,9 +131,14 @@ def receipt_from_rejected(rejected: Mapping[str, int]) -> Receipt:
 
 def batch_from_kept(signal: str, encoding: str, body: bytes, *, max_bytes: int = 2**31) -> Batch:
     """The batch of a request that was kept, with only what its signal takes: the same items that its envelope counted."""
-    form = encoding_from_text(encoding)
-    plain = inflated(body, form.packing, max_bytes=max_bytes)
-    if form.format == "protobuf":
+    form, plain = plain_from_kept(encoding, body, max_bytes=max_bytes)
+    if form == "protobuf":
         return batch_from_traces(plain) if signal == "traces" else batch_from_logs(plain)
     batch = batch_from_json(plain)
     return replace(batch, logs=()) if signal == "traces" else replace(batch, spans=())
+
+
+def plain_from_kept(encoding: str, body: bytes, *, max_bytes: int = 2**31) -> tuple[str, bytes]:
+    """(encoding, body) of a request that was kept, without its packing."""
+    form, _, packing = encoding.partition("+")
+    return (form, inflated(body, encoding_from_text(encoding).packing, max_bytes=max_bytes)) if packing else (encoding, body)

@@ -6,20 +6,20 @@ holds of each trace is kept for a while, within a limit of bytes.
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from otel_eval.dialects import BUILTIN, Reader
 from otel_eval.dialects.shapes.text import text_or_none
 from otel_eval.model import Batch, Conversation, LogRecord, Span, Step
 from otel_eval.otlp.receive.envelope import session_trace_id
-from otel_eval.otlp.receive.intake import batch_from_kept
+from otel_eval.otlp.receive.intake import batch_from_kept, plain_from_kept
 from otel_eval.otlp.receive.keys import SESSION_IDS
 from otel_eval.service.convert import ConversionReport, conversations_from_batches
 from otel_eval.service.serve.chains import CHAINED
-from otel_eval.store import Body, Store
+from otel_eval.store import Store
 
 KEPT_BYTES = 4 * 1024 * 1024
-"""Of requests as they are stored; decoded they take some ten times as much."""
+"""Of requests, unpacked; decoded they take about twice as much."""
 LEAST_TRACES = 4
 """A request of fewer is not kept decoded: it is hardly read again."""
 
@@ -70,32 +70,41 @@ class TraceReader:
         """The conversations of these traces."""
         self._reader.forget()
         report, links, family = ConversionReport(), _Links(), _Family()
-        batches = family.of(self._batches(self._store.bodies_of_traces(trace_ids), frozenset(trace_ids)))
+        batches = family.of(self._batches(self._store.body_ids_of_traces(trace_ids), frozenset(trace_ids)))
         found = conversations_from_batches(batches, report=report, on_step=links.see, reader=self._reader).conversations
         main = [c for c in found if c.sub_agent_of is None]
         missing = len(family.named - family.known) if self._looks_for_parents else 0
         return Read(conversations=tuple(main or found), report=report, goes_on_from=links.open(), missing_parents=missing)
 
-    def _batches(self, bodies: Iterable[Body], wanted: frozenset[str]) -> Iterator[Batch]:
-        for body in bodies:
-            parts = self._parts(body)
+    def _batches(self, bodies: Iterable[int], wanted: frozenset[str]) -> Iterator[Batch]:
+        for body_id in bodies:
+            parts = self._parts(body_id)
             yield from (parts[trace] for trace in wanted if trace in parts)
 
-    def _parts(self, body: Body) -> Mapping[str, Batch]:
-        """What a request holds of each trace."""
-        known = self._kept.get(body.id)
+    def _parts(self, body_id: int) -> Mapping[str, Batch]:
+        """What a request holds of each trace; nothing where it is gone."""
+        known = self._kept.get(body_id)
         if known is not None:
-            self._kept.move_to_end(body.id)
+            self._kept.move_to_end(body_id)
             return known[1]
-        parts = _by_trace(self._batch_of(body))
-        size = len(body.data)
+        found = self._store.body(body_id)
+        if found is None:
+            return {}
+        body = unpacked(found)
+        parts, size = _by_trace(self._batch_of(body)), len(body.data)
         if len(parts) >= LEAST_TRACES and size <= KEPT_BYTES:
-            self._kept[body.id] = size, parts
+            self._kept[body_id] = size, parts
             self._kept_bytes += size
             while self._kept_bytes > KEPT_BYTES:
                 _, (gone, _) = self._kept.popitem(last=False)
                 self._kept_bytes -= gone
         return parts
+
+
+def unpacked(body: Body) -> Body:
+    """The same request without its packing."""
+    encoding, plain = plain_from_kept(body.encoding, body.data)
+    return replace(body, encoding=encoding, data=plain) if encoding != body.encoding else body
 
 
 def batch_from_stored(body: Body) -> Batch:
