@@ -85,10 +85,10 @@ class Generator:
     def id(self, prefix: str, digits: int = 16) -> str:
         return f"{prefix}{self.rng.getrandbits(4 * digits):0{digits}x}"
 
-    def trace(self, spans: int) -> list[Span]:
-        """The spans of one turn, root last, as exporters send them."""
+    def trace(self, spans: int, conversation: str | None = None) -> list[Span]:
+        """The spans of one turn, root last, as exporters send them; of a conversation of its own where none is named."""
         trace_id, root_id = self.rng.randbytes(16), self.rng.randbytes(8)
-        conversation, started = self.id("conv-"), self.now_ns
+        conversation, started = conversation or self.id("conv-"), self.now_ns
         messages: list[dict[str, Any]] = [text_message("system", self.text(_SYSTEM_CHARS)), text_message("user", self.text(300))]
         new, made = list(messages), []
         tools = (spans - 2) // 2
@@ -162,16 +162,21 @@ class Generator:
         )
 
 
-def request_of(*, seed: int = 1, traces: int, spans: int, history: bool = True) -> ExportTraceServiceRequest:
-    """One export request: so many traces of so many spans."""
+def request_of(
+    *, seed: int = 1, traces: int, spans: int, history: bool = True, turns: int = 1, conversation: str | None = None
+) -> ExportTraceServiceRequest:
+    """One export request: so many traces of so many spans; every `turns` of them are one conversation, or all are the one that is named."""
     request = ExportTraceServiceRequest()
     group = request.resource_spans.add()
     group.resource.attributes.extend(_pairs(_RESOURCE))
     part = group.scope_spans.add(schema_url="https://opentelemetry.io/schemas/1.37.0")
     part.scope.name, part.scope.version = "opentelemetry.instrumentation.genai.openai", "1.3b0"
     generator = Generator(seed=seed, history=history)
-    for _ in range(traces):
-        part.spans.extend(generator.trace(spans))
+    current = conversation
+    for place in range(traces):
+        if conversation is None and place % turns == 0:
+            current = generator.id("conv-") if turns > 1 else None
+        part.spans.extend(generator.trace(spans, current))
     return request
 
 
