@@ -16,7 +16,7 @@ from otel_eval.otlp.receive.intake import batch_from_kept, plain_from_kept
 from otel_eval.otlp.receive.keys import SESSION_IDS
 from otel_eval.service.convert import ConversionReport, conversations_from_batches
 from otel_eval.service.serve.chains import CHAINED
-from otel_eval.store import Store
+from otel_eval.store import Body, Store
 
 KEPT_BYTES = 4 * 1024 * 1024
 """Of requests, unpacked; decoded they take about twice as much."""
