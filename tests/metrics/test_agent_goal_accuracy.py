@@ -1,7 +1,9 @@
 """Goal accuracy without reference: the table of requests, both strategies, what needs no judge, any language."""
 
 import asyncio
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +24,7 @@ from otel_eval.model import (
     SkipReason,
 )
 from otel_eval.testing import ScriptedJudge
+from tests.fakes.cases import conversation_of
 from tests.fakes.talk import REACHED, agent, booking, call, tool, user
 
 
@@ -249,3 +252,31 @@ def test_korean_and_chinese(asked: str, said: str, goal: str, reason: str) -> No
     assert outcome.details["requests"][0]["goal"] == goal
     assert f"| {asked}" in judge.asked[0].record
     assert "AGENT CALLS 예약" in judge.asked[0].record
+
+
+def documented() -> Conversation:
+    """The conversation of ragas' documentation on goal accuracy without reference: a table for 8 pm at a Chinese restaurant."""
+    lines = (Path(__file__).parents[1] / "data" / "cases" / "ragas-parity.jsonl").read_text(encoding="utf-8").splitlines()
+    return conversation_of(next(case for case in map(json.loads, lines) if case["id"] == "gn-seed"))
+
+
+def test_ragas_documented_example() -> None:
+    """One question: the table was asked for, chosen and booked, the thanks at the end ask for nothing: 1, resting on the tool's word."""
+    conversation = documented()
+    booked = max(i for i, m in enumerate(conversation.messages) if m.role == "tool")
+    rows = [row("r1", "reached", evidence=[booked]), row("r2", "reached", same_as="r1"), row("r3", "no_request")]
+    judge = ScriptedJudge(answers={"goal_accuracy": {"requests": rows}})
+    outcome = scored(conversation, judge)
+    assert isinstance(outcome, Score)
+    assert (outcome.value, outcome.label, outcome.evidence) == (1.0, "pass", (booked,))
+    assert len(judge.asked) == 1
+
+
+def test_ragas_documented_example_the_way_of_ragas() -> None:
+    """With `compat` the two questions of ragas: the inferred goal held against the inferred end state."""
+    inferred = {"user_goal": "Book a table", "end_state": "A table is booked."}
+    judge = ScriptedJudge(answers={"infer_goal": inferred, "compare": {"verdict": "1", "reason": "same"}})
+    outcome = scored(documented(), judge, compat="ragas")
+    assert isinstance(outcome, Score)
+    assert outcome.value == 1.0
+    assert [q.name for q in judge.asked] == ["infer_goal", "compare"]

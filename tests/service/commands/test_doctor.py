@@ -63,3 +63,17 @@ def test_conversations_in_json_are_diagnosed() -> None:
     line = {"id": "c", "messages": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}]}
     told = json.loads(asked("--json", "-", stdin=json.dumps(line).encode()).stdout)
     assert (told["ready"], told["found"]["given"], told["content"]["joined_by"], told["remedies"]) == ("yes", 1, {"given": 1}, [])
+
+
+def test_what_was_not_read_is_named(tmp_path: Path) -> None:
+    """Files that are empty or hold nothing known, and the lines that were rejected, are told by name, in words and in JSON."""
+    talk = {"messages": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Good day."}]}
+    (tmp_path / "talks.jsonl").write_text(f'{json.dumps(talk)}\n{{"no": json}}\n', encoding="utf-8")
+    (tmp_path / "empty.json").touch()
+    (tmp_path / "notes.txt").write_text("my notes", encoding="utf-8")
+    names = {name: str(tmp_path / name) for name in ("talks.jsonl", "empty.json", "notes.txt")}
+    told = json.loads(CliRunner().invoke(main, ["doctor", "--json", str(tmp_path)]).stdout)
+    assert told["left_out"]["rejected_at"] == {"broken_json": [f"{names['talks.jsonl']!r}, line 2"]}
+    assert told["notes"] == [f"1 empty: {names['empty.json']!r}", f"passed over 1 without traces or logs: {names['notes.txt']!r}"]
+    text = " ".join(CliRunner().invoke(main, ["doctor", str(tmp_path)]).stdout.split())
+    assert all(repr(name) in text for name in names.values())
