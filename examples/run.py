@@ -28,10 +28,11 @@ def run(name: str, *, real: bool) -> None:
     """Run an example and print what it prints, and its scores."""
     folder = HERE / name
     command = command_of(folder)
-    if not (folder / "otel-eval.yaml").exists():
-        subprocess.run(command, cwd=folder, env=environment({}), check=True)
+    if not (config := folder / "otel-eval.yaml").exists():
+        with Model(real=real) as model:
+            subprocess.run(command, cwd=folder, env=environment(model.environment), check=True)
         return
-    with Model(real=real) as model, Scorer(folder) as scorer:
+    with Model(real=real) as model, Scorer(config) as scorer:
         subprocess.run(command, cwd=folder, env=environment({**model.environment, **scorer.environment}), check=True)
         print("\n" + table_from_results(scorer.results()), flush=True)
 
@@ -53,17 +54,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"there is no example {', '.join(sorted(unknown))}; there are {', '.join(EXAMPLES)}")
     if not names:
         print(*EXAMPLES, sep="\n")
-    missing = False
+    failed = False
     for name in names:
         began = time.monotonic()
         try:
             run(name, real=asked.real)
         except MissingError as error:
-            missing = True
+            failed = True
             print(f"{name}: {error}", file=sys.stderr)
+        except subprocess.CalledProcessError as error:
+            failed = True
+            print(f"{name}: it ended with {error.returncode}", file=sys.stderr)
         else:
             print(f"{name}: {time.monotonic() - began:.1f} s", file=sys.stderr, flush=True)
-    return int(missing)
+    return int(failed)
 
 
 if __name__ == "__main__":

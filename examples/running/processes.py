@@ -9,12 +9,12 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Self
 
 SERVER = Path(__file__).parents[1] / "model" / "server.py"
-_LISTENS = re.compile(r"OTLP/http on (\S+)")
+_LISTENS = re.compile(r"OTLP/(http|grpc) on (\S+)")
 _PATIENCE_S = 60.0
 
 
@@ -37,52 +37,63 @@ class Model:
 
     def __exit__(self, *_: object) -> None:
         if self._process is not None:
-            _end(self._process)
+            end(self._process)
             assert self._process.stdout is not None
             self._process.stdout.close()
 
 
 class Scorer:
-    """`otel-eval serve` with the configuration of an example, on a free port, with short waiting times."""
+    """`otel-eval serve` with a configuration, on free ports, with short waiting times.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    `settings` are keys of the configuration as `section__key`.
+    """
+
+    def __init__(self, config: Path, **settings: str) -> None:
+        self._config, self._settings = config, settings
         self._home = tempfile.TemporaryDirectory(prefix="otel-eval-example-")
-        self._url = ""
+        self.addresses: dict[str, str] = {}
+        """HOST:PORT of `http` and `grpc`."""
         self._log: list[str] = []
 
     def __enter__(self) -> Self:
         home = Path(self._home.name)
         settings = {
-            "RECEIVE__HTTP__ENDPOINT": "127.0.0.1:0",
-            "RECEIVE__GRPC__ENABLED": "false",
-            "STORE__PATH": str(home / "store.db"),
-            "STORE__MIN_DISK": "0",
-            "COMPLETION__TRACE_QUIET": "500ms",
-            "COMPLETION__CONVERSATION_IDLE": "1s",
-            "SINKS__JSONL__PATH": str(home / "results.jsonl"),
+            "receive__http__endpoint": "127.0.0.1:0",
+            "receive__grpc__endpoint": "127.0.0.1:0",
+            "store__path": str(home / "store.db"),
+            "store__min_disk": "0",
+            "completion__trace_quiet": "500ms",
+            "completion__conversation_idle": "1s",
+            "sinks__jsonl__path": str(home / "results.jsonl"),
+            **self._settings,
         }
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "OPENAI_"))}
-        env = {**clean, **{f"OTEL_EVAL__{name}": value for name, value in settings.items()}}
-        command = [sys.executable, "-m", "otel_eval", "serve", "--config", str(self._folder / "otel-eval.yaml")]
-        self._process = subprocess.Popen(command, cwd=self._folder, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        env = {**clean, **{f"OTEL_EVAL__{name.upper()}": value for name, value in settings.items()}}
+        command = [sys.executable, "-m", "otel_eval", "serve", "--config", str(self._config)]
+        self._process = subprocess.Popen(
+            command, cwd=self._config.parent, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
         threading.Thread(target=self._read, daemon=True).start()
-        _until(lambda: bool(self._url) or self._process.poll() is not None, "the start of otel-eval serve")
-        if not self._url:
+        until(lambda: len(self.addresses) == 2 or self._process.poll() is not None, "the start of otel-eval serve")
+        if self._process.poll() is not None:
             sys.exit("otel-eval serve did not start:\n" + "\n".join(self._log))
         return self
 
     def __exit__(self, *_: object) -> None:
-        _end(self._process)
+        end(self._process)
         self._home.cleanup()
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.addresses['http']}"
 
     @property
     def environment(self) -> dict[str, str]:
         """What tells OpenTelemetry where to send to."""
         return {
-            "OTEL_EXPORTER_OTLP_ENDPOINT": self._url,
+            "OTEL_EXPORTER_OTLP_ENDPOINT": self.url,
             "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
-            "OTEL_SERVICE_NAME": self._folder.name,
+            "OTEL_SERVICE_NAME": self._config.parent.name,
         }
 
     def _read(self) -> None:
@@ -90,23 +101,24 @@ class Scorer:
         for line in self._process.stderr:
             self._log.append(line.rstrip("\n"))
             if found := _LISTENS.search(line):
-                self._url = f"http://{found[1]}"
+                self.addresses[found[1]] = found[2]
 
     def results(self) -> list[dict[str, Any]]:
         """The results, once nothing waits any more."""
-        _until(self._is_settled, "the scores")
+        until(self._is_settled, "the scores")
         file = Path(self._home.name) / "results.jsonl"
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
     def _is_settled(self) -> bool:
-        with urllib.request.urlopen(f"{self._url}/status", timeout=10) as response:
+        with urllib.request.urlopen(f"{self.url}/status", timeout=10) as response:
             status = json.load(response)
         units = {row["outcome"]: row["units"] for row in status["outcomes"]}
         waiting = [depth["waiting"] for depth in (*status["queues"].values(), *status["outbox"].values())]
         return bool(units) and "pending" not in units and not any(waiting)
 
 
-def _until(holds: Any, what: str) -> None:
+def until(holds: Callable[[], object], what: str) -> None:
+    """Wait until something holds; the example ends when it does not in time."""
     end = time.monotonic() + _PATIENCE_S
     while not holds():
         if time.monotonic() > end:
@@ -114,7 +126,7 @@ def _until(holds: Any, what: str) -> None:
         time.sleep(0.1)
 
 
-def _end(process: "subprocess.Popen[str]") -> None:
+def end(process: "subprocess.Popen[Any]") -> None:
     process.terminate()
     process.wait(30)
 
