@@ -5,13 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from running.environments import command_of
 from running.pipeline import Backend, Collector, free_port
 from running.processes import Scorer, until
 
+HERE = Path(__file__).parent
 AGENT = HERE.parent / "openai_loop"
 results = f"127.0.0.1:{free_port()}"
 
