@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from otel_eval.errors import ConfigError
+from otel_eval.store.admin import export, find_in_file, info_of_file
 from tests.fakes.bench import otlp_json
 from tests.fakes.disks import fill, make_read_only, small_disk
 from tests.fakes.serving import ROOT, Server, settled, until
@@ -111,8 +113,8 @@ def test_a_read_only_disk(tmp_path: Path) -> None:
         make_read_only(disk)
         ended = command(server, "serve")
         assert (ended.returncode, "cannot be written" in ended.stderr, "Traceback" in ended.stderr) == (2, True, False), ended.stderr
-        assert "1 traces" in command(server, "store", "info").stdout
-        assert "scored" in command(server, "explain", trace_id(1)).stdout
+        assert info_of_file(disk / "s.db").traces == 1
+        assert [unit.outcome_name for unit in find_in_file(disk / "s.db", trace_id(1))] == ["scored"]
 
 
 @pytest.fixture(scope="module")
@@ -143,15 +145,15 @@ def overwrite(file: Path, place: int, size: int = PAGE) -> None:
 
 
 def test_a_damaged_head(copied: Path) -> None:
-    """A store without a readable head is refused by every command with a sentence on what to do, and is not touched."""
+    """A store without a readable head is refused with a sentence on what to do, and is not touched."""
     (copied / "store.db-wal").unlink()
     overwrite(copied / "store.db", 0, 200)
     before = (copied / "store.db").read_bytes()
-    server = Server(copied)
-    for arguments in (("serve",), ("store", "info"), ("explain", trace_id(1))):
-        ended = command(server, *arguments)
-        assert (ended.returncode, "Traceback" in ended.stderr) == (2, False), ended.stderr
-        assert "is no store of otel-eval: move it away" in ended.stderr
+    ended = command(Server(copied), "serve")
+    assert (ended.returncode, "Traceback" in ended.stderr) == (2, False), ended.stderr
+    assert "is no store of otel-eval: move it away" in ended.stderr
+    with pytest.raises(ConfigError, match="is no store of otel-eval: move it away"):
+        info_of_file(copied / "store.db")
     assert (copied / "store.db").read_bytes() == before
 
 
@@ -173,20 +175,18 @@ def test_a_damaged_page(copied: Path) -> None:
             code, told = server.get(page)
             assert code == 200 or "is damaged" in told["error"]
         until(lambda: server.get("/status")[1]["store"]["trouble"] is not None, 30)
-        exported = command(server, "store", "export").stdout
-        assert '"record": "damaged", "table": "result"' in exported
-        assert exported.count('"record": "outcome"') >= 30
+        exported = list(export(copied / "store.db"))
+        assert [r["table"] for r in exported if r["record"] == "damaged"] == ["result"]
+        assert sum(r["record"] == "outcome" for r in exported) >= 30
         assert server.stop() == 0
 
 
 def test_damaged_requests(copied: Path) -> None:
     """Where the requests themselves cannot be read it does not start; the sentence says how to save the rest, and that works."""
     damage(copied / "store.db", "bodies")
-    server = Server(copied)
-    ended = command(server, "serve")
+    ended = command(Server(copied), "serve")
     assert (ended.returncode, "save what can be read with `otel-eval store export`" in ended.stderr) == (2, True), ended.stderr
-    exported = command(server, "store", "export").stdout
-    assert exported.count('"record": "outcome"') >= 30
+    assert sum(r["record"] == "outcome" for r in export(copied / "store.db")) >= 30
 
 
 @pytest.mark.parametrize("kept", [0.0, 0.5])

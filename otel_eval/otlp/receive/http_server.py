@@ -1,9 +1,10 @@
 """The HTTP port: uvicorn with h11 in a loop that is not its own, and with what it lacks: a time limit for heads, and no hand on signals."""
 
 import asyncio
+import errno
 import socket
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import uvicorn
@@ -16,6 +17,8 @@ from otel_eval.otlp.receive.settings import Bind, ReceiveSettings
 KEEP_ALIVE_S = 120
 """Longer than clients keep idle connections (90 s in Go): else a sender writes into one that we are just closing."""
 _STARTED_CHECK_S = 0.005
+_NOT_HERE = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
+"""A name may have addresses of a family that is switched off here."""
 
 
 class HttpServer:
@@ -23,19 +26,19 @@ class HttpServer:
 
     def __init__(self, app: App, otlp: OtlpHttp, settings: ReceiveSettings) -> None:
         self._app, self._otlp, self._settings = app, otlp, settings
-        self._socket: socket.socket | None = None
+        self._sockets: list[socket.socket] = []
         self._server: _Server | None = None
         self._task: asyncio.Task[None] | None = None
 
     @property
     def port(self) -> int:
         """The port it listens on; 0 before the start."""
-        return int(self._socket.getsockname()[1]) if self._socket is not None else 0
+        return int(self._sockets[0].getsockname()[1]) if self._sockets else 0
 
     async def start(self, bind: Bind) -> None:
         """Listen. ConfigError where that cannot be."""
         tls = self._settings.tls.context() if self._settings.tls is not None else None
-        self._socket = listening_socket(bind)
+        self._sockets = listening_sockets(bind)
         config = uvicorn.Config(
             self._app,
             http=_protocol(self._settings.head_timeout_s),
@@ -53,7 +56,7 @@ class HttpServer:
         config.load()
         config.ssl = tls
         self._server = _Server(config)
-        self._task = asyncio.create_task(self._server.serve(sockets=[self._socket]), name="otel-eval http")
+        self._task = asyncio.create_task(self._server.serve(sockets=self._sockets), name="otel-eval http")
         while not self._server.started and not self._task.done():
             await asyncio.sleep(_STARTED_CHECK_S)
 
@@ -73,21 +76,43 @@ class HttpServer:
         self._server = self._task = None
 
 
-def listening_socket(bind: Bind) -> socket.socket:
-    """A socket that listens there. ConfigError names the address and the reason."""
+def listening_sockets(bind: Bind) -> list[socket.socket]:
+    """Sockets that listen there: on each address that the name has (`localhost` is 127.0.0.1 and ::1) and that this machine knows.
+
+    ConfigError names the address and the reason.
+    """
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(bind.host, bind.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        made = socket.socket(family, kind, protocol)
+        found = socket.getaddrinfo(bind.host, bind.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
         raise ConfigError(f"cannot listen on {bind}: {error.strerror or error}") from error
+    addresses = list(dict.fromkeys((family, address) for family, _, _, _, address in found))
+    with ExitStack() as undo:
+        made: list[socket.socket] = []
+        for family, address in addresses:
+            port = made[0].getsockname()[1] if made else bind.port
+            try:
+                made.append(_listening(family, (address[0], port, *address[2:]), is_one_of_several=len(addresses) > 1))
+            except OSError as error:
+                if error.errno in _NOT_HERE and len(addresses) > 1 and (made or address != addresses[-1][1]):
+                    continue
+                raise ConfigError(f"cannot listen on {bind}: {error.strerror or error}; is another process there?") from error
+            undo.callback(made[-1].close)
+        undo.pop_all()
+    return made
+
+
+def _listening(family: int, address: Any, *, is_one_of_several: bool) -> socket.socket:
+    made = socket.socket(family, socket.SOCK_STREAM)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6 and is_one_of_several:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         made.bind(address)
         made.listen(1024)
         made.setblocking(False)
-    except OSError as error:
+    except OSError:
         made.close()
-        raise ConfigError(f"cannot listen on {bind}: {error.strerror or error}; is another process there?") from error
+        raise
     return made
 
 

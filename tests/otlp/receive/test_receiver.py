@@ -26,6 +26,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
 
 from otel_eval.errors import ConfigError, Overloaded
 from otel_eval.model import Batch
+from otel_eval.otlp.receive.http_server import listening_sockets
 from otel_eval.otlp.receive.intake import Received, batch_from_kept
 from otel_eval.otlp.receive.settings import Bind, Tls
 from tests.captures import capture, names
@@ -268,3 +269,19 @@ def test_grpc_is_loaded_only_for_its_port() -> None:
     """A receiver without the gRPC port does without gRPC."""
     run = subprocess.run([sys.executable, "-c", LAZY], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3])
     assert run.stdout.split() == ["False", "True"]
+
+
+def test_a_name_with_two_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`localhost` is 127.0.0.1 and ::1 on many machines: it listens on both, on one port, and does without one that is not there."""
+    four = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 0))
+    six = (socket.AF_INET6, socket.SOCK_STREAM, 6, "", ("::1", 0, 0, 0))
+    elsewhere = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.1", 0))
+    for addresses in ([six, four], [four, elsewhere], [elsewhere, four]):
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, found=addresses, **__: found)
+        made = listening_sockets(Bind(host="localhost", port=0))
+        ports = {each.getsockname()[1] for each in made}
+        reached = [each.getsockname()[0] for each in made]
+        for each in made:
+            each.close()
+        assert len(ports) == 1
+        assert reached == [address[4][0] for address in addresses if address is not elsewhere]
