@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from otel_eval.api import ascore, score
+    from otel_eval.inprocess.instrumenting import instrument
     from otel_eval.inprocess.scorer import OnlineScorer
     from otel_eval.inprocess.talk import agent_turn, end_conversation, model_call, set_reference, tool_call
     from otel_eval.judges.settings import JudgeSettings
@@ -17,6 +18,7 @@ __all__ = [
     "agent_turn",
     "ascore",
     "end_conversation",
+    "instrument",
     "model_call",
     "score",
     "set_reference",
@@ -30,6 +32,7 @@ _PLACES = {
     "agent_turn": _TALK,
     "ascore": "otel_eval.api",
     "end_conversation": _TALK,
+    "instrument": "otel_eval.inprocess.instrumenting",
     "model_call": _TALK,
     "score": "otel_eval.api",
     "set_reference": _TALK,
