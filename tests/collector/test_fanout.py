@@ -1,16 +1,21 @@
 """`fanout.yaml`: the main backend gets everything once, whatever otel-eval does; results come back, and not in a circle."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from otel_eval.dialects import BUILTIN
+from otel_eval.otlp.receive.reader import EnvelopeReader
+from otel_eval.service.serve.keeping import keys_of_dialects
+from tests.captures import capture, names
 from tests.fakes.collector import Collector
 from tests.fakes.evaluators import MODES, QUEUE_FULL, SIGNALS
 from tests.fakes.otlp_receiver import OtlpReceiver
 from tests.fakes.programs import free_port
 from tests.fakes.serving import Server, settled, until
-from tests.fakes.traffic import logs_at, logs_sent, metric_names_at, of_corpus, requests_of, spans_at, spans_sent
+from tests.fakes.traffic import arrived, logs_at, logs_sent, metric_names_at, of_corpus, requests_of, spans_at, spans_sent
 
 RESULT = "gen_ai.evaluation.result"
 TO_EVAL = 'exporter="otlp_grpc/eval"'
@@ -67,3 +72,26 @@ def test_results_come_back_and_not_in_a_circle(tmp_path: Path) -> None:
         assert judged <= set(spans_sent(requests))
         assert status["received"]["items"]["traces"] == everything
         assert status["received"]["own"] == {"logs": 0, "traces": 0}
+
+
+def test_no_log_record_of_an_agent_is_filtered(tmp_path: Path) -> None:
+    """Of every captured instrumentation otel-eval gets all log records that it would read, and hardly any other."""
+    port, bodies = free_port(), [(name.endswith(".json"), body) for name, body in log_requests()]
+    reader, expected = EnvelopeReader(keys_of_dialects(BUILTIN)), Counter[str]()
+    for is_json, body in bodies:
+        envelope = reader.read("logs", body, "json" if is_json else "protobuf")
+        expected.update({trace.trace_id: trace.logs for trace in envelope.traces})
+    with OtlpReceiver() as backend, Server(tmp_path, receive__grpc__endpoint=f"127.0.0.1:{port}", metrics=SIGNALS) as server:
+        environment = {"BACKEND_OTLP_ENDPOINT": backend.url, "OTEL_EVAL_ENDPOINT": f"127.0.0.1:{port}"}
+        with Collector("fanout.yaml", tmp_path, **environment) as collector:
+            for is_json, body in bodies:
+                assert collector.post("logs", body, json_body=is_json) == 200
+            until(lambda: sum(logs for _, logs in arrived(server).values()) >= expected.total(), 40)
+            assert {trace: logs for trace, (_, logs) in arrived(server).items()} == dict(expected)
+            passed = collector.counts("otelcol_exporter_sent_log_records", TO_EVAL)
+    assert expected.total() <= passed < logs_at(backend)
+
+
+def log_requests() -> list[tuple[str, bytes]]:
+    """All requests of log records of all captures."""
+    return [(file, body) for name in names() for file, body in sorted(capture(name).requests.items()) if "logs" in file]

@@ -21,7 +21,7 @@ from tests.fakes.otlp_receiver import OtlpReceiver
 from tests.fakes.programs import free_port
 from tests.fakes.serving import Server, settled, until
 from tests.fakes.spans import BASE, SECOND, agent, chat, says, user
-from tests.fakes.traffic import logs_at, logs_sent, of_corpus, requests_of, spans_at, spans_sent
+from tests.fakes.traffic import arrived, logs_at, logs_sent, of_corpus, requests_of, spans_at, spans_sent
 
 NAME = "replicas.test"
 MANY = 40
@@ -30,17 +30,6 @@ MANY = 40
 def replica(folder: Path, endpoint: str, **settings: Any) -> Server:
     folder.mkdir()
     return Server(folder, receive__grpc__endpoint=endpoint, **{"metrics": ["turn_count"], **settings})
-
-
-def arrived(*servers: Server) -> dict[str, tuple[int, int]]:
-    """Spans and log records by trace."""
-    found: dict[str, tuple[int, int]] = {}
-    for server in servers:
-        with closing(sqlite3.connect(f"file:{server.settings['store__path']}?mode=ro", uri=True)) as db:
-            for trace, spans, logs in db.execute("SELECT lower(hex(trace_id)), spans, logs FROM traces").fetchall():
-                here = found.get(trace, (0, 0))
-                found[trace] = (here[0] + spans, here[1] + logs)
-    return found
 
 
 def test_a_trace_and_its_logs_are_on_one_replica(tmp_path: Path) -> None:

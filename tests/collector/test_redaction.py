@@ -1,12 +1,9 @@
 """`redaction.yaml`: what is masked on the way to otel-eval is masked for the judge, and conversations are read all the same."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
 from otel_eval.otlp.encode import pairs_from_attributes
@@ -15,17 +12,28 @@ from tests.fakes.judge_server import judge_server, reached
 from tests.fakes.otlp_receiver import OtlpReceiver
 from tests.fakes.programs import free_port
 from tests.fakes.serving import Server, until
-from tests.fakes.wire import SPAN, TRACE, span, traces
+from tests.fakes.traffic import spans_at
+from tests.fakes.wire import SPAN, span, traces
 
 SECRETS = ("ana@example.com", "4111 1111 1111 1111")
-WORDS = f"Book it for {SECRETS[0]} and charge {SECRETS[1]}"
-GIVEN = [{"role": "user", "parts": [{"type": "text", "content": WORDS}]}]
-ANSWER = [{"role": "assistant", "parts": [{"type": "text", "content": f"Booked for {SECRETS[0]}."}]}]
+FORMS = ("structured attributes", "JSON text", "span events", "bodies of log records")
+
+
+def words(form: str) -> str:
+    return f"By {form}: book it for {SECRETS[0]} and charge {SECRETS[1]}"
+
+
+def messages(form: str) -> dict[str, Any]:
+    given = [{"role": "user", "parts": [{"type": "text", "content": words(form)}]}]
+    answer = [{"role": "assistant", "parts": [{"type": "text", "content": f"Booked for {SECRETS[0]}."}]}]
+    return {"gen_ai.input.messages": given, "gen_ai.output.messages": answer}
+
+
 CHAT = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "acme"}
 
 
-def model_call(attributes: dict[str, Any], events: dict[str, Any] | None = None) -> bytes:
-    call = span(1, trace_id=TRACE, span_id=SPAN, end_time_unix_nano=5_000_000_000)
+def model_call(trace: bytes, attributes: dict[str, Any], events: dict[str, Any] | None = None) -> bytes:
+    call = span(1, trace_id=trace, span_id=SPAN, end_time_unix_nano=5_000_000_000)
     call.attributes.extend(pairs_from_attributes({**CHAT, **attributes}))
     if events is not None:
         told = call.events.add(name="gen_ai.client.inference.operation.details", time_unix_nano=2000)
@@ -33,58 +41,48 @@ def model_call(attributes: dict[str, Any], events: dict[str, Any] | None = None)
     return traces(call)
 
 
-def message_events() -> bytes:
+def message_events(trace: bytes) -> bytes:
     """What was said, as log events of the call, the words in their bodies."""
     request = ExportLogsServiceRequest()
     part = request.resource_logs.add().scope_logs.add()
     bodies: dict[str, Any] = {
-        "gen_ai.user.message": {"content": WORDS},
+        "gen_ai.user.message": {"content": words(FORMS[3])},
         "gen_ai.choice": {"index": 0, "finish_reason": "stop", "message": {"content": f"Booked for {SECRETS[0]}."}},
     }
     for number, (name, body) in enumerate(bodies.items()):
-        record = part.log_records.add(trace_id=TRACE, span_id=SPAN, time_unix_nano=2000 + number, event_name=name)
+        record = part.log_records.add(trace_id=trace, span_id=SPAN, time_unix_nano=2000 + number, event_name=name)
         record.attributes.extend(pairs_from_attributes({"gen_ai.system": "acme", "event.name": name}))
         record.body.kvlist_value.values.extend(pairs_from_attributes(body))
     return request.SerializeToString()
 
 
-MESSAGES = {"gen_ai.input.messages": GIVEN, "gen_ai.output.messages": ANSWER}
-WRITTEN = {
-    "structured attributes": [("traces", model_call(MESSAGES))],
-    "JSON in attributes": [("traces", model_call({name: json.dumps(value) for name, value in MESSAGES.items()}))],
-    "attributes of span events": [("traces", model_call({}, MESSAGES))],
-    "bodies of log records": [("logs", message_events()), ("traces", model_call({}))],
-}
+TRACES = [bytes([number]) * 16 for number in (1, 2, 3, 4)]
+REQUESTS = [
+    ("traces", model_call(TRACES[0], messages(FORMS[0]))),
+    ("traces", model_call(TRACES[1], {name: json.dumps(value) for name, value in messages(FORMS[1]).items()})),
+    ("traces", model_call(TRACES[2], {}, messages(FORMS[2]))),
+    ("logs", message_events(TRACES[3])),
+    ("traces", model_call(TRACES[3], {})),
+]
 
 
-@contextmanager
-def masked(folder: Path, backend: OtlpReceiver, judge_url: str) -> Iterator[tuple[Collector, Server]]:
-    """A Collector that masks, before otel-eval with a judge."""
-    port = free_port()
-    environment = {"BACKEND_OTLP_ENDPOINT": backend.url, "OTEL_EVAL_ENDPOINT": f"127.0.0.1:{port}"}
-    server = Server(
-        folder,
-        receive__grpc__endpoint=f"127.0.0.1:{port}",
-        judge__model="m",
-        judge__base_url=judge_url,
-        metrics=["agent_goal_accuracy"],
-    )
-    with Collector("redaction.yaml", folder, **environment) as collector, server:
-        yield collector, server
-
-
-@pytest.mark.parametrize("form", WRITTEN)
-def test_the_judge_sees_no_secret(tmp_path: Path, form: str) -> None:
-    """Mail addresses and card numbers are masked wherever an instrumentation writes messages; the rest of the words is judged, and the
+def test_the_judge_sees_no_secret(tmp_path: Path) -> None:
+    """Mail addresses and card numbers are masked in every form in which messages are written; the rest of the words is judged, and the
     backend gets everything as it was."""
-    with judge_server([reached]) as judge, OtlpReceiver() as backend, masked(tmp_path, backend, judge.url) as (collector, server):
-        for signal_name, body in WRITTEN[form]:
-            assert collector.post(signal_name, body) == 200
-        until(lambda: server.outcomes("trace") == {"scored": 1}, 40)
-        until(lambda: len(backend.bodies) == len(WRITTEN[form]), 20)
-        asked = json.dumps(judge.requests)
-        kept = b"".join(body for _, body in backend.bodies)
-    assert "Book it for ****" in asked
-    for secret in SECRETS:
-        assert secret not in asked
-        assert secret.encode() in kept
+    port = free_port()
+    with judge_server([reached]) as judge, OtlpReceiver() as backend:
+        environment = {"BACKEND_OTLP_ENDPOINT": backend.url, "OTEL_EVAL_ENDPOINT": f"127.0.0.1:{port}"}
+        asks: dict[str, Any] = {"judge__model": "m", "judge__base_url": judge.url, "metrics": ["agent_goal_accuracy"]}
+        server = Server(tmp_path, receive__grpc__endpoint=f"127.0.0.1:{port}", completion__trace_quiet="3s", **asks)
+        with Collector("redaction.yaml", tmp_path, **environment) as collector, server:
+            for signal_name, body in REQUESTS:
+                assert collector.post(signal_name, body) == 200
+            until(lambda: server.outcomes("trace") == {"scored": 4}, 40)
+            until(lambda: len(spans_at(backend)) == 4 and len(backend.records) == 2, 20)
+    asked = [json.dumps(request) for request in judge.requests]
+    assert len(asked) == len(FORMS)
+    for form in FORMS:
+        assert any(f"By {form}: book it for **** and charge ****" in each for each in asked)
+    assert not any(secret in each for secret in SECRETS for each in asked)
+    kept = b"".join(body for _, body in backend.bodies)
+    assert [kept.count(secret.encode()) for secret in SECRETS] == [8, 4]

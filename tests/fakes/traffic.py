@@ -1,14 +1,16 @@
 """What applications send, and what of it arrived somewhere: spans and log records counted one by one."""
 
+import sqlite3
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import closing
 from functools import lru_cache
 
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
 from tests.captures import batch_of, capture, names
 from tests.fakes.otlp_receiver import OtlpReceiver
-from tests.fakes.serving import Copy, Sent, copy_of
+from tests.fakes.serving import Copy, Sent, Server, copy_of
 
 
 def of_corpus(number: int = 1) -> list[Copy]:
@@ -44,6 +46,17 @@ def metric_names_at(receiver: OtlpReceiver) -> set[str]:
     """Names of all metrics that arrived."""
     requests = [ExportMetricsServiceRequest.FromString(body) for path, body in list(receiver.bodies) if path == "/v1/metrics"]
     return {m.name for r in requests for group in r.resource_metrics for part in group.scope_metrics for m in part.metrics}
+
+
+def arrived(*servers: Server) -> dict[str, tuple[int, int]]:
+    """Spans and log records by trace, as scorers counted them."""
+    found: dict[str, tuple[int, int]] = {}
+    for server in servers:
+        with closing(sqlite3.connect(f"file:{server.settings['store__path']}?mode=ro", uri=True)) as db:
+            for trace, spans, logs in db.execute("SELECT lower(hex(trace_id)), spans, logs FROM traces").fetchall():
+                here = found.get(trace, (0, 0))
+                found[trace] = (here[0] + spans, here[1] + logs)
+    return found
 
 
 @lru_cache(4096)
