@@ -197,6 +197,7 @@ def test_a_token_is_asked_for(tmp_path: Path) -> None:
         ("judge: {kind: openai}", "set judge.model"),
         ("judge: {model: m}", "no key for the judge"),
         ("sinks: {otlp_events: {endpoint: 'http://localhost:4318'}}", "this process's own receiver"),
+        ("inline: {endpoint: 'http://localhost:4318'}", "this process's own receiver"),
         ("receive: {http: {endpoint: here}}", "no address to listen on"),
         ("store: {path: /nowhere/at/all/s.db}", "/nowhere/at/all"),
         ("scoring: {references: none.jsonl}", "cannot be read"),

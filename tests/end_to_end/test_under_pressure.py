@@ -6,6 +6,7 @@ from pathlib import Path
 
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
+from otel_eval.telemetry import INSTRUMENTS
 from tests.captures import capture
 from tests.fakes.bench import otlp_json
 from tests.fakes.judge_server import judge_server, reached
@@ -37,27 +38,24 @@ def test_results_that_come_back_are_not_judged(tmp_path: Path) -> None:
             assert status["scored"] == {"estimate": 1}
 
 
-def test_own_metrics_tell_what_happens(tmp_path: Path) -> None:
-    """Scores with exemplars, outcomes, what came in, queues and sinks arrive as metrics."""
-    with OtlpReceiver() as backend:
-        settings = {"sinks__otlp_metrics__endpoint": backend.url, "sinks__otlp_metrics__interval": "300ms", "metrics": ["turn_count"]}
-        with Server(tmp_path, **settings) as server:
-            server.post("traces", turn(1), json_body=True)
-            until(
-                lambda: (
-                    {"otel_eval.score", "otel_eval.units", "otel_eval.received", "otel_eval.queue.depth", "otel_eval.lag"}
-                    <= names_at(backend)
-                ),
-                20,
-            )
+def test_every_instrument_is_sent(tmp_path: Path) -> None:
+    """Of the instruments that docs/telemetry.md lists, all but those of the Kafka worker and of faults arrive, with no others."""
+    price = {"judge__price__input_usd": "1", "judge__price__output_usd": "2"}
+    with judge_server([reached]) as judge, OtlpReceiver() as backend:
+        sinks = {"sinks__otlp_metrics__endpoint": backend.url, "sinks__otlp_metrics__interval": "300ms"}
+        sinks |= {"inline__endpoint": backend.url, "judge__model": "m", "judge__base_url": judge.url}
+        with Server(tmp_path, metrics=["agent_goal_accuracy", "turn_count"], **sinks, **price) as server:
+            assert server.post("traces", turn(1), json_body=True) == 200
+            assert server.post("metrics", b"") == 200
+            listed = {name for name in INSTRUMENTS if not name.startswith("otel_eval.kafka.")} - {"otel_eval.faults"}
+            until(lambda: listed <= names_at(backend), 30)
+            assert names_at(backend) == listed
 
 
 def names_at(backend: OtlpReceiver) -> set[str]:
-    """Names of the metrics in the last request."""
-    bodies = [body for path, body in list(backend.bodies) if path == "/v1/metrics"]
-    if not bodies:
-        return set()
-    return {m.name for m in ExportMetricsServiceRequest.FromString(bodies[-1]).resource_metrics[0].scope_metrics[0].metrics}
+    """Names of the metrics in all requests."""
+    requests = [ExportMetricsServiceRequest.FromString(body) for path, body in list(backend.bodies) if path == "/v1/metrics"]
+    return {m.name for r in requests for group in r.resource_metrics for part in group.scope_metrics for m in part.metrics}
 
 
 def test_a_full_store_refuses_for_now_and_recovers(tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ def endpoint_of(sink: OtlpSinkConfig, signal: Signal, config: Config, environ: M
         endpoint = replace(endpoint, headers=headers_from_text(headers))
     if sink.timeout is not None:
         endpoint = replace(endpoint, timeout_s=sink.timeout)
-    _refuse_circle(endpoint, config)
+    refuse_circle(endpoint, config)
     return endpoint
 
 
@@ -208,11 +208,11 @@ def is_wide(endpoint: str) -> bool:
     return endpoint.rpartition(":")[0] not in LOCAL
 
 
-def _refuse_circle(endpoint: Endpoint, config: Config) -> None:
-    """Results that are sent to ourselves never arrive anywhere."""
+def refuse_circle(endpoint: Endpoint, config: Config, who: str = "a sink") -> None:
+    """What is sent to ourselves never arrives anywhere."""
     target = urlsplit(endpoint.url)
     own = config.receive.grpc if endpoint.protocol == "grpc" else config.receive.http
     host, _, port = own.endpoint.rpartition(":")
     same_host = target.hostname in LOCAL and (host in LOCAL or host in ("0.0.0.0", "[::]", ""))
     if own.enabled and same_host and str(target.port or 80) == port:
-        raise ConfigError(f"a sink sends to {target.hostname}:{port}, which is this process's own receiver: name the backend's endpoint")
+        raise ConfigError(f"{who} sends to {target.hostname}:{port}, which is this process's own receiver: name the backend's endpoint")

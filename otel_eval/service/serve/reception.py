@@ -8,6 +8,7 @@ from otel_eval.otlp.endpoint import Endpoint, endpoint_from_env, headers_from_te
 from otel_eval.otlp.receive.settings import ReceiveSettings, Tls, bind_from_text
 from otel_eval.service.config import Config, ReceiveConfig
 from otel_eval.service.judge_config import secret_text
+from otel_eval.service.serve.building import refuse_circle
 from otel_eval.service.serve.inline import Hop
 
 
@@ -44,12 +45,12 @@ def hop_from_config(config: Config, environ: Mapping[str, str]) -> Hop | None:
     if i.endpoint is None:
         return None
     headers = secret_text(i.headers, i.headers_file, "inline.headers_file")
-    return Hop(
-        Endpoint(
-            url=whole_url(i.endpoint),
-            headers=headers_from_text(headers) if headers else {},
-            timeout_s=i.timeout,
-            tls=endpoint_from_env({k: v for k, v in environ.items() if k.endswith(("CERTIFICATE", "CLIENT_KEY"))}, "traces").tls,
-            compress=False,
-        )
+    endpoint = Endpoint(
+        url=whole_url(i.endpoint),
+        headers=headers_from_text(headers) if headers else {},
+        timeout_s=i.timeout,
+        tls=endpoint_from_env({k: v for k, v in environ.items() if k.endswith(("CERTIFICATE", "CLIENT_KEY"))}, "traces").tls,
+        compress=False,
     )
+    refuse_circle(endpoint, config, "inline.endpoint")
+    return Hop(endpoint)
