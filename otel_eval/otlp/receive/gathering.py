@@ -104,9 +104,11 @@ def gathered_traces(body: bytes, matcher: Matcher) -> "Gathering":
     except InputError as error:
         raise _misdirected("traces", body) or error from None
     glance = matcher.glance(body)
+    if glance is not None and len(glance.ids) > 1:
+        glance = None  # which trace has which of them only a look at every span tells
     found = Gathering(matcher, tally, best_rank=glance.rank if glance is not None else None)
     found.add_groups(groups)
-    if glance is not None and found.best_ids != glance.ids:  # a trace has several: look at every span
+    if glance is not None and found.best_ids != glance.ids:  # what was glanced at is no id, or not a span's: look at every span
         found = Gathering(matcher, tally)
         found.add_groups(groups)
     if found.is_all_rejected and (holds_metrics(body) or not is_whole_traces(body)):
