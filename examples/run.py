@@ -21,6 +21,7 @@ from running.environments import MissingError, command_of
 from running.processes import Model, Scorer, table_from_results
 
 HERE = Path(__file__).parent
+MISSING = 3
 EXAMPLES = sorted({file.parent.name for kind in ("main.py", "main.mjs", "run.sh") for file in HERE.glob(f"*/{kind}")})
 
 
@@ -54,20 +55,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"there is no example {', '.join(sorted(unknown))}; there are {', '.join(EXAMPLES)}")
     if not names:
         print(*EXAMPLES, sep="\n")
-    failed = False
-    for name in names:
-        began = time.monotonic()
-        try:
-            run(name, real=asked.real)
-        except MissingError as error:
-            failed = True
-            print(f"{name}: {error}", file=sys.stderr)
-        except subprocess.CalledProcessError as error:
-            failed = True
-            print(f"{name}: it ended with {error.returncode}", file=sys.stderr)
-        else:
-            print(f"{name}: {time.monotonic() - began:.1f} s", file=sys.stderr, flush=True)
-    return int(failed)
+    return max((attempt(name, real=asked.real) for name in names), default=0)
+
+
+def attempt(name: str, *, real: bool) -> int:
+    """Run an example; 0, 1 where it failed, 3 where this machine lacks something."""
+    began = time.monotonic()
+    try:
+        run(name, real=real)
+    except MissingError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return MISSING
+    except subprocess.CalledProcessError as error:
+        print(f"{name}: it ended with {error.returncode}", file=sys.stderr)
+        return 1
+    print(f"{name}: {time.monotonic() - began:.1f} s", file=sys.stderr, flush=True)
+    return 0
 
 
 if __name__ == "__main__":

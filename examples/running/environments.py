@@ -5,7 +5,9 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import venv
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -38,29 +40,44 @@ def _place(folder: Path, *files: str) -> Path:
     """Where the environment of these requirements lies or will lie, for this Python."""
     needs = b"".join((folder / file).read_bytes() for file in files)
     known = hashlib.sha256(needs + sys.version.encode()).hexdigest()[:16]
-    return cache() / "examples" / f"{folder.name}-{known}"
+    return cache() / "environments" / f"{folder.name}-{known}"
 
 
 def _python(folder: Path) -> Path:
     """A Python with the example's requirements; the one that runs this where it has none."""
-    if not (folder / "requirements.txt").exists():
+    requirements = folder / "requirements.txt"
+    if not requirements.exists():
         return Path(sys.executable)
     place = _place(folder, "requirements.txt")
-    python = place / "bin" / "python"
-    if not (place / "ready").exists():
-        print(f"making the environment of {folder.name}, once", file=sys.stderr, flush=True)
-        shutil.rmtree(place, ignore_errors=True)
-        _install(place, python, folder / "requirements.txt")
-        (place / "ready").touch()
-    return python
+    _make(place, lambda new: _install_python(new, requirements))
+    return place / "bin" / "python"
 
 
-def _install(place: Path, python: Path, requirements: Path) -> None:
+def _make(place: Path, install: Callable[[Path], None]) -> None:
+    """Fill a place, whole or not at all: it is made beside, and moved there when it is done."""
+    if place.exists():
+        return
+    print(f"installing what {place.name.rpartition('-')[0]} needs, once", file=sys.stderr, flush=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    new = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
+    try:
+        install(new)
+        new.rename(place)
+    except subprocess.CalledProcessError as error:
+        raise MissingError("its packages could not be installed: is the package registry reachable?") from error
+    except OSError:
+        if not place.exists():  # else another process has been faster
+            raise
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def _install_python(place: Path, requirements: Path) -> None:
     """With uv where it is there, which is several times faster; else with pip."""
-    beside = Path(sys.executable).parent / "uv"
+    beside, python = Path(sys.executable).parent / "uv", place / "bin" / "python"
     uv = str(beside) if beside.exists() else shutil.which("uv")
     if uv is not None:
-        subprocess.run([uv, "venv", "--quiet", "--no-config", "--python", sys.executable, str(place)], check=True)
+        subprocess.run([uv, "venv", "--quiet", "--no-config", "--allow-existing", "--python", sys.executable, str(place)], check=True)
         install = [uv, "pip", "install", "--quiet", "--python", str(python)]
     else:
         venv.create(place, with_pip=True)
@@ -70,12 +87,14 @@ def _install(place: Path, python: Path, requirements: Path) -> None:
 
 def _node(folder: Path) -> Path:
     """A copy of the example with its packages: Node.js looks for them beside the program."""
-    place = _place(folder, "package.json", "package-lock.json")
-    if not (place / "node_modules" / ".package-lock.json").exists():
-        print(f"installing the packages of {folder.name}, once", file=sys.stderr, flush=True)
-        place.mkdir(parents=True, exist_ok=True)
-        for file in ("package.json", "package-lock.json"):
-            shutil.copyfile(folder / file, place / file)
-        subprocess.run([program("npm"), "ci", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=place, check=True)
+    place, files = _place(folder, "package.json", "package-lock.json"), ("package.json", "package-lock.json")
+    npm = program("npm")
+
+    def install(new: Path) -> None:
+        for file in files:
+            shutil.copyfile(folder / file, new / file)
+        subprocess.run([npm, "ci", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=new, check=True)
+
+    _make(place, install)
     shutil.copyfile(folder / "main.mjs", place / "main.mjs")
     return place
