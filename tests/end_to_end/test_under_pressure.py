@@ -1,11 +1,14 @@
 """A scorer in trouble or in a circle: it says so, recovers, and never judges itself."""
 
 import random
+import socket
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
+from otel_eval.store.admin import export
 from otel_eval.telemetry import INSTRUMENTS
 from tests.captures import capture
 from tests.fakes.bench import otlp_json
@@ -106,3 +109,24 @@ def test_one_request_of_many_traces(tmp_path: Path) -> None:
         until(lambda: settled(server), 60)
         assert server.outcomes("conversation") == {"scored": 240}
         assert time.monotonic() - began < 45
+
+
+def test_few_open_files(tmp_path: Path) -> None:
+    """Where the system allows few open files, connections beyond them are told to come later, and what was taken is scored."""
+    server = Server(tmp_path, metrics=["turn_count"], sinks__console__enabled=False)
+    server.prefix = ("sh", "-c", 'ulimit -n 200 && exec "$@"', "sh")
+    with server, ExitStack() as undo:
+        assert server.post("traces", turn(1), json_body=True) == 200
+        for _ in range(100):
+            undo.enter_context(socket.create_connection(("127.0.0.1", server.ports["http"]), timeout=10))
+        assert server.post("traces", turn(2), json_body=True) == 503
+        until(lambda: outcomes_in(tmp_path) == 1, 20)
+        undo.close()
+        until(lambda: server.post("traces", turn(3), json_body=True) == 200, 20)
+        until(lambda: server.outcomes("trace") == {"scored": 2}, 20)
+        assert server.get("/status")[1]["faults"] == {}
+
+
+def outcomes_in(folder: Path) -> int:
+    """How many outcomes stand in the store."""
+    return sum(r["record"] == "outcome" for r in export(folder / "store.db"))

@@ -9,6 +9,7 @@ from otel_eval.otlp.receive.settings import ReceiveSettings, Tls, bind_from_text
 from otel_eval.service.config import Config, ReceiveConfig
 from otel_eval.service.judge_config import secret_text
 from otel_eval.service.serve.building import refuse_circle
+from otel_eval.service.serve.files import most_connections
 from otel_eval.service.serve.inline import Hop
 
 
@@ -25,6 +26,7 @@ def receive_settings(config: Config) -> ReceiveSettings:
         tls=_tls(r),
         max_body_bytes=r.max_body,
         max_held_bytes=r.max_held,
+        max_connections=most_connections(),
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from otel_eval.errors import OtelEvalError
 from otel_eval.service.config import load_config
+from otel_eval.service.serve.files import raise_limit
 from otel_eval.service.serve.scorer import Scorer, build, with_inline
 
 _log = logging.getLogger(__name__)
@@ -16,6 +17,7 @@ _log = logging.getLogger(__name__)
 
 async def run(path: Path | None, inline: str | None) -> None:
     """Serve until SIGTERM or SIGINT; SIGHUP reads the configuration again."""
+    raise_limit()
     loaded = load_config(path)
     scorer = build(replace(loaded, config=with_inline(loaded.config, inline)))
     try:
