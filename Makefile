@@ -32,8 +32,8 @@ soak: $(ready) ## Nothing lost, nothing double, at length: 2,000 conversations, 
 kafka: ## Fetch Apache Kafka for the tests (Java 17 and Maven; 44 MB)
 	@scripts/kafka.sh
 
-kafka-test: $(ready) kafka ## Run the tests of workers behind Kafka alone
-	@CI=true $(python) -m pytest tests/kafka
+kafka-test: $(ready) kafka collector ## Run the tests of workers behind Kafka alone
+	@CI=true $(python) -m pytest tests/kafka tests/collector/test_kafka.py
 
 exporters: ## Install the clients of others that the tests run (Node.js 20 and npm; 56 MB)
 	@scripts/exporters.sh js

@@ -1,10 +1,11 @@
 """What a conversation costs behind Kafka: the broker, the workers and the judge apart, with one and with two workers.
 
-    make kafka && python benchmarks/kafka_scaling.py [--conversations 1000] [--rounds 3]
+    make kafka && python benchmarks/kafka_scaling.py [--conversations 1000] [--rounds 3] [--rate 1.0]
 
 A real broker (three topics of four partitions), workers as processes, an instant judge in a process of its own. Each conversation is one
 trace of ten spans (27 kB), written as two messages as a Collector's batches would cut it. Workers are up and have their partitions before
-the first message is written; the clock stops when the last result is in its file. Rounds run the variants in turns; figures are medians.
+the first message is written; the clock stops when the last message is finished. Rounds run the variants in turns; figures are medians.
+With `--rate` only a share is judged, and the rest is left out by its id alone (no triage).
 
 CPU is read from /proc (Linux). Conversations a second depend on what else the machine does and on how many cores broker, workers and judge
 share; CPU seconds a conversation hardly do, and are what docs/scaling.md reckons with.
@@ -12,7 +13,6 @@ share; CPU seconds a conversation hardly do, and are what docs/scaling.md reckon
 
 import argparse
 import contextlib
-import json
 import multiprocessing
 import os
 import statistics
@@ -97,7 +97,7 @@ def judge() -> Iterator[tuple[str, int]]:
         process.join()
 
 
-def run(broker: Broker, folder: Path, name: str, workers: int, written: list[Message], count: int) -> Run:
+def run(broker: Broker, folder: Path, name: str, workers: int, written: list[Message], count: int, rate: float) -> Run:
     """Score so many conversations with so many workers."""
     names = Names(name)
     broker.create(names.topics(4))
@@ -105,6 +105,7 @@ def run(broker: Broker, folder: Path, name: str, workers: int, written: list[Mes
     with judge() as (url, judge_pid), contextlib.ExitStack() as stack:
         told = {**names.settings, "metrics": METRICS, "judge__model": "fake", "judge__base_url": url, "judge__concurrency": 64}
         told |= {"scoring__concurrency": 32, "completion__conversation_idle": "500ms", "kafka__commit_every": "1s"}
+        told |= {"selection__rate": rate, "selection__triage_share": 0.2 if rate == 1 else 0.0}
         group = [
             WorkerProcess(folder / f"{name}-{n}", broker.address, sinks__jsonl__path=str(file), **told) for n, file in enumerate(files)
         ]
@@ -115,7 +116,7 @@ def run(broker: Broker, folder: Path, name: str, workers: int, written: list[Mes
         before = [cpu_s(pid) for pid in (broker.process.pid, judge_pid, *pids)]
         began = time.monotonic()
         Bus(broker.address, **{"compression.type": "zstd"}).write(names.of(iter(written)))
-        until(lambda: scored(files) >= count, 60 + count, every_s=0.1)
+        until(lambda: is_finished(group, names, count), 60 + count, every_s=0.5)
         seconds = time.monotonic() - began
         broker_s, judge_s, *worker_s = (cpu_s(pid) - was for pid, was in zip((broker.process.pid, judge_pid, *pids), before, strict=True))
         used = max(map(rss_mb, pids))
@@ -123,20 +124,17 @@ def run(broker: Broker, folder: Path, name: str, workers: int, written: list[Mes
     return Run(seconds=seconds, workers_ms=sum(worker_s) * per, broker_ms=broker_s * per, judge_ms=judge_s * per, rss_mb=used)
 
 
-def scored(files: list[Path]) -> int:
-    """Conversations that have their judged result."""
-    found: set[str] = set()
-    for file in files:
-        if file.exists():
-            lines = file.read_text(encoding="utf-8").splitlines()
-            found |= {told["result_id"] for line in lines if line.endswith("}") and (told := json.loads(line))["metric"] == METRICS[0]}
-    return len(found)
+def is_finished(group: list[WorkerProcess], names: Names, count: int) -> bool:
+    """Whether every conversation was brought together, and nothing of any is left to do."""
+    states = [worker.kafka for worker in group]
+    return sum(s["taken"].get(names.talks, 0) for s in states) >= count and not any(s["unfinished"] for s in states)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--conversations", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rate", type=float, default=1.0)
     options = parser.parse_args()
     count = options.conversations
     written = messages(count, seed=1)
@@ -144,9 +142,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place, Broker(Path(place)) as broker:
         for turn in range(options.rounds):
             for workers in runs if turn % 2 == 0 else reversed(runs):
-                runs[workers].append(run(broker, Path(place), f"r{turn}w{workers}", workers, written, count))
+                runs[workers].append(run(broker, Path(place), f"r{turn}w{workers}", workers, written, count, options.rate))
                 print(f"round {turn + 1}, {workers} workers: {runs[workers][-1]}", file=sys.stderr)
-    print(f"{count} conversations of one trace of {SPANS_A_TRACE} spans, medians of {options.rounds} rounds in turns\n")
+    shape = f"{count} conversations of one trace of {SPANS_A_TRACE} spans, {options.rate:.0%} of them judged"
+    print(f"{shape}, medians of {options.rounds} rounds in turns\n")
     print("| workers | conversations/s | CPU ms a conversation: workers | broker | judge | largest worker, MB |\n|---|---|---|---|---|---|")
     for workers, found in runs.items():
         rate = statistics.median(count / each.seconds for each in found)

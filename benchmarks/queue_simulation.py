@@ -181,9 +181,15 @@ def rows(seed: int) -> Iterator[tuple[str, ...]]:
     for load in (SMALL, LARGE):
         yield (f"**{load.name}**: {load.mean:.1f}/s, peak {2 * load.mean:.1f}/s, workers can {load.capacity:.1f}/s", "", "", "", "", "")
         for name, change, events in SCENARIOS:
-            day = simulated(change(load), events, seed)
-            ages = [told(age) for age in (day.share(0.5), day.share(0.99), max(day.ages))]
-            yield name, *ages, f"{day.deepest:,.0f}", f"{day.again:,.0f}"
+            yield row_of(change(load), (name, events), seed)
+
+
+def row_of(load: Load, happens: "tuple[str, list[Event]]", seed: int) -> tuple[str, ...]:
+    """A scenario: its name, ages, and numbers."""
+    name, events = happens
+    day = simulated(load, events, seed)
+    ages = [told(age) for age in (day.share(0.5), day.share(0.99), max(day.ages))]
+    return name, *ages, f"{day.deepest:,.0f}", f"{day.again:,.0f}"
 
 
 def told(seconds: int) -> str:

@@ -13,7 +13,7 @@ import yaml
 
 from tests.fakes.collector import CONFIGURATIONS, FILES, files_of
 
-EVALUATORS = frozenset({"otlp_grpc/eval", "otlp_grpc/hop", "load_balancing/eval"})
+EVALUATORS = frozenset({"otlp_grpc/eval", "otlp_grpc/hop", "load_balancing/eval", "kafka/eval"})
 """Exporters that lead to otel-eval."""
 WITH_A_TAP = [file for file in FILES if "fanout.yaml" in [f.name for f in files_of(file)]]
 

@@ -1,4 +1,4 @@
-"""`kafka.yaml`: through a real Collector and a real broker to two workers, and back; the main branch never hears of it when Kafka is away."""
+"""`kafka.yaml`: through a real Collector and a broker to two workers, and back. The main branch does not hear of a Kafka that is away."""
 
 from collections import Counter
 from pathlib import Path

@@ -166,6 +166,28 @@ def test_partitions_move_without_judging_twice(broker: Broker, tmp_path: Path) -
     assert [ids for ids in ids_of_whole(receiver, JUDGED).values() if len(set(ids)) != 1] == []
 
 
+def test_a_restart_under_the_same_name_moves_nothing(broker: Broker, tmp_path: Path) -> None:
+    """Workers with names of their own (`group.instance.id`) are restarted without a rebalance for the others, and go on where they were."""
+    names = Names("static")
+    broker.create(names.topics(2))
+    with OtlpReceiver() as receiver:
+        told = {**names.settings, "sinks__otlp_events__endpoint": receiver.url, "kafka__session_timeout": "40s"}
+        first, second = (
+            WorkerProcess(tmp_path / name, broker.address, **told, kafka__client={"group.instance.id": name}) for name in ("a", "b")
+        )
+        with first:
+            until(lambda: first.kafka["partitions"], 60)
+            with second:
+                until(lambda: second.kafka["partitions"], 60)
+                rebalances, places = first.kafka["rebalances"], second.kafka["partitions"]
+                assert second.stop() == 0
+                second.start()
+                until(lambda: second.kafka["partitions"] == places, 60)
+                assert first.kafka["rebalances"] == rebalances
+                Bus(broker.address).write(names.of(m for number in range(1, 9) for m in talk(number, turns=TURNS)))
+                until(lambda: {r.attributes["gen_ai.conversation.id"] for r in receiver.records} == {name_of(n) for n in range(1, 9)}, 60)
+
+
 def test_messages_that_nobody_can_read_or_that_are_as_large_as_can_be(broker: Broker, tmp_path: Path) -> None:
     """Unreadable messages are named and passed by; one at the broker's limit is carried over both topics, whatever is in it."""
     names = Names("odd")
