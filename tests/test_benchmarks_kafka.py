@@ -9,20 +9,19 @@ from benchmarks.floor_bitmap import largest
 from benchmarks.queue_simulation import LARGE, SMALL, arrivals, crashes, outage, row_of, simulated
 
 DOCUMENT = (Path(__file__).parent.parent / "docs" / "scaling.md").read_text(encoding="utf-8")
-BRIEF = replace(SMALL, name="brief", day=20_000, workers=1, concurrency=3)
 
 
 def test_every_arrival_is_judged_once_and_what_dies_once_more() -> None:
     """The simulation loses nothing: as many are judged as arrive, plus those that a crash had under way."""
-    day = simulated(BRIEF, [crashes], 1)
-    arrived = sum(arrivals(second, BRIEF) for second in range(86_400))
+    day = simulated(SMALL, [crashes], 1)
+    arrived = sum(arrivals(second, SMALL) for second in range(86_400))
     assert sum(day.ages.values()) == pytest.approx(arrived + day.again, rel=0.02)
-    assert day.again == 24 * BRIEF.concurrency
+    assert day.again == 24 * SMALL.concurrency
 
 
 def test_an_outage_is_waited_out() -> None:
     """Who arrives as a judge falls silent for half an hour waits for half an hour, and nobody much longer where there is room."""
-    day = simulated(replace(BRIEF, concurrency=30), [outage], 1)
+    day = simulated(replace(SMALL, concurrency=400), [outage], 1)
     assert 1790 <= max(day.ages) <= 1900
     assert day.share(0.5) == 0
 

@@ -33,19 +33,23 @@ class _Entry:
 
     source: Source | None
     """None where the message is finished already."""
-    request: NewRequest
-    stored: "Future[None] | None" = None
+    request: NewRequest | None
+    """Until the store has it."""
+    has_failed: bool = False
 
     @property
     def is_stored(self) -> bool:
-        return self.stored is not None and self.stored.done() and self.stored.exception() is None
+        return self.request is None
+
+    def told(self, stored: "Future[None]") -> None:
+        """What became of it; in the store's thread."""
+        if stored.exception() is None:
+            self.request = None
+        else:
+            self.has_failed = True
 
     def is_of(self, places: Collection[Place]) -> bool:
         return self.source is not None and self.source.place in places
-
-    @property
-    def has_failed(self) -> bool:
-        return self.stored is None or (self.stored.done() and self.stored.exception() is not None)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -103,10 +107,12 @@ class Holder:
         self._put(_Entry(None, NewRequest(signal="traces", encoding=str(PROTOBUF), body=None, arrivals=tuple(arrivals))))
 
     def _put(self, entry: _Entry) -> None:
+        if entry.request is None:
+            return
+        entry.has_failed = False
         try:
-            entry.stored = self.store.put_request(entry.request)
+            self.store.put_request(entry.request).add_done_callback(entry.told)
         except Overloaded:
-            entry.stored = None
             self._failed.append(entry)
 
     def hint(self, unit: Unit) -> None:
@@ -137,9 +143,7 @@ class Holder:
         entries = self._pending.get(trace_id)
         if not entries:
             return
-        for entry in entries:
-            if entry.has_failed and entry not in self._failed:
-                self._failed.append(entry)
+        self._failed.extend(entry for entry in entries if entry.has_failed and entry not in self._failed)
         if all(entry.is_stored for entry in entries) and self.store.is_settled(trace_id):
             del self._pending[trace_id]
             for entry in entries:
@@ -151,11 +155,8 @@ class Holder:
         gone = [trace_id for place in places for trace_id in self._places.pop(place, ())]
         self._failed = deque(entry for entry in self._failed if not entry.is_of(places))
         left = {trace_id: [e for e in self._pending.pop(trace_id, ()) if not e.is_of(places)] for trace_id in gone}
-        self.store.forget(gone)
-        for trace_id, entries in left.items():  # of a trace in several conversations: what came for one that stays
-            for entry in entries:
-                self._pending.setdefault(trace_id, []).append(entry)
-                self._put(entry)
+        self._pending.update({trace_id: entries for trace_id, entries in left.items() if entries})
+        self.store.forget([trace_id for trace_id, entries in left.items() if not entries])  # others are in a conversation that stays
 
     def _forget_old(self) -> None:
         """The store forgets its traces in time; so is forgotten which partition they came from."""
