@@ -14,7 +14,7 @@ from tests.fakes.collector import Collector
 from tests.fakes.evaluators import MODES, QUEUE_FULL, SIGNALS
 from tests.fakes.otlp_receiver import OtlpReceiver
 from tests.fakes.programs import free_port
-from tests.fakes.serving import Server, settled, until
+from tests.fakes.serving import ROOT, Server, settled, until
 from tests.fakes.traffic import arrived, logs_at, logs_sent, metric_names_at, of_corpus, requests_of, spans_at, spans_sent
 
 RESULT = "gen_ai.evaluation.result"
@@ -72,6 +72,17 @@ def test_results_come_back_and_not_in_a_circle(tmp_path: Path) -> None:
         assert judged <= set(spans_sent(requests))
         assert status["received"]["items"]["traces"] == everything
         assert status["received"]["own"] == {"logs": 0, "traces": 0}
+
+
+def test_what_a_backend_would_get_is_printed(tmp_path: Path) -> None:
+    """With `print.yaml` the Collector needs no backend: results of the examples stand in its output."""
+    port = free_port()
+    collector = Collector("print.yaml", tmp_path, OTEL_EVAL_ENDPOINT=f"127.0.0.1:{port}")
+    back = {"sinks__otlp_events__endpoint": collector.results, "sinks__otlp_events__protocol": "grpc"}
+    with collector, Server(tmp_path, receive__grpc__endpoint=f"127.0.0.1:{port}", **back):
+        for line in (ROOT / "examples" / "traces" / "langgraph.jsonl").read_bytes().splitlines():
+            assert collector.post("traces", line, json_body=True) == 200
+        until(lambda: f"EventName: {RESULT}" in collector.log, 40)
 
 
 def test_no_log_record_of_an_agent_is_filtered(tmp_path: Path) -> None:
