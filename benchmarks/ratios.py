@@ -14,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.conversion import SIZES, costs, growth, memory
+from benchmarks.serving_ratios import rows_growth, sampled_out
 from benchmarks.shapes import BY_SIZE, BY_WIRE, Shape
 
 MARGIN = 1.5
@@ -27,6 +28,11 @@ GROWTH_GOAL = 5.0
 """t(4n) / t(n): linear is 4."""
 WIRE_GOAL = 1.25
 """The same by wire bytes, and memory a wire byte at 4n against n: linear is 1."""
+
+SAMPLED_OUT_GOAL = 0.6
+"""Of a scored span's cost, that one may cost which sampling leaves out."""
+ROWS_GOAL = 2.0
+"""Times that keeping a request may cost in a store of a hundred times as many rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +59,8 @@ def checks() -> Iterator[Check]:
         yield Check(name=f"{name}: t({4 * n}) / t({n})", goal=GROWTH_GOAL, measure=_growth(shape, n))
     for name, (shape, n) in BY_WIRE.items():
         yield Check(name=f"{name}: the same a wire byte", goal=WIRE_GOAL, measure=_growth_by_wire(shape, n))
+    yield Check(name="serve, a sampled-out span: × a scored one", goal=SAMPLED_OUT_GOAL, measure=sampled_out)
+    yield Check(name="serve, a request at 100,000 rows: × at 1,000", goal=ROWS_GOAL, measure=rows_growth)
     for name, (shape, n) in {**BY_SIZE, **BY_WIRE}.items():
         yield Check(name=f"{name}: memory a wire byte, {4 * n} / {n}", goal=WIRE_GOAL, measure=_memory(shape, n))
 

@@ -107,7 +107,8 @@ def burst(rounds: int, has_peer: bool) -> Sequence[Figure]:
     requests = bodies(requests=REQUESTS)
     found = []
     for name, make in sides(has_peer).items():
-        sent = run(make, requests).sent
+        with tempfile.TemporaryDirectory() as folder, make(Path(folder)) as side:
+            sent = send(side.target, requests)
         answers = ", ".join(f"{count} × {answer}" for answer, count in sent.answers.items())
         if name == "otel-eval":
             found.append(at_most("1,000 conversations in one burst: requests refused", REQUESTS - sent.accepted, 0, told=f" ({answers})"))

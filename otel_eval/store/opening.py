@@ -101,7 +101,7 @@ def prepare(db: sqlite3.Connection, place: str) -> None:
     db.execute("PRAGMA synchronous = FULL")
     db.execute("PRAGMA fullfsync = ON")  # macOS: the only sync that reaches the disk there
     db.execute("PRAGMA checkpoint_fullfsync = ON")
-    db.execute("PRAGMA cache_size = -16000")
+    db.execute("PRAGMA cache_size = -8000")
     db.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}").fetchall()
     db.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}").fetchall()
     db.execute("PRAGMA temp_store = MEMORY")
@@ -114,7 +114,7 @@ def reader(path: Path) -> sqlite3.Connection:
     """A connection that only reads."""
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_MS / 1000)
     db.execute("PRAGMA query_only = ON")
-    db.execute("PRAGMA cache_size = -4000")
+    db.execute("PRAGMA cache_size = -2000")
     return db
 
 

@@ -185,6 +185,8 @@ class Finished:
     release: tuple[str, ...] = ()
     """Traces whose bodies nobody needs from `release_at_s` on (at once without it)."""
     release_at_s: float | None = None
+    is_first: bool = False
+    """Whether it is written only where the unit has no outcome yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

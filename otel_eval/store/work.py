@@ -126,6 +126,8 @@ def work_from_row(row: tuple[Any, ...]) -> Work:
 def finish(db: sqlite3.Connection, done: Finished, now_s: float) -> bool:
     """Outcome, results, outgoing payloads, the unit's state and what may be deleted: one piece."""
     unit = done.unit
+    if done.is_first and _has_outcome(db, unit):
+        return False
     db.execute("DELETE FROM work WHERE kind = ? AND key = ? AND revision <= ?", (unit.kind, unit.key, done.revision))
     if not set_outcome(db, done, now_s):
         return False
@@ -145,6 +147,10 @@ def finish(db: sqlite3.Connection, done: Finished, now_s: float) -> bool:
     )
     set_release(db, done.release, done.release_at_s if done.release_at_s is not None else now_s, done.seen_s)
     return True
+
+
+def _has_outcome(db: sqlite3.Connection, unit: Unit) -> bool:
+    return db.execute("SELECT 1 FROM outcomes WHERE kind = ? AND key = ?", (unit.kind, unit.key)).fetchone() is not None
 
 
 def set_outcome(db: sqlite3.Connection, done: Finished, now_s: float) -> bool:

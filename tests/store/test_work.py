@@ -1,6 +1,7 @@
 """Units from due to finished."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -207,3 +208,16 @@ def test_a_late_span_keeps_the_bodies(store: Store, time: Time) -> None:
     time.pass_s(120)
     tend(store)
     assert bodies(store, 1) == [b"one", b"late", b"later"]
+
+
+def test_a_part_never_takes_the_place_of_an_outcome(store: Store) -> None:
+    """What a conversation came to is written of a trace only where that has no outcome; what waits for a judge goes on waiting."""
+    put(store, arrival(1))
+    put(store, arrival(2))
+    store.queues.finish(finished(unit(1), store, reason="its own")).result()
+    store.queues.add([Work(unit=unit(1), revision=2, queue="estimate", seen_s=last_s(store))]).result()
+    parts = [replace(finished(unit(n), store, revision=2, reason="the conversation's"), is_first=True) for n in (1, 2)]
+    assert store.queues.finish_all(parts).result() == [False, True]
+    outcomes = [store.records.outcome(unit(n)) for n in (1, 2)]
+    assert [o.reason for o in outcomes if o is not None] == ["its own", "the conversation's"]
+    assert store.queues.waiting() == {"estimate"}

@@ -5,17 +5,18 @@ from dataclasses import dataclass, field
 
 from otel_eval.model import Conversation
 from otel_eval.service.serve.reading import Read
-from otel_eval.store import Unit
+from otel_eval.store import TraceRow, Unit
 
 MOST_UNITS, MOST_SPANS = 64, 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnDesk:
-    """A read, and the conversation in it that the unit's facts were taken from."""
+    """A read, the conversation in it that the unit's facts were taken from, and the traces that the unit is made of."""
 
     read: Read
     conversation: Conversation
+    traces: tuple[TraceRow, ...]
 
 
 @dataclass(slots=True)

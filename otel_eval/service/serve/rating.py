@@ -64,8 +64,9 @@ class Rater:
     async def rate(self, work: Work) -> Rated:
         """Run the metrics that a unit was selected for."""
         told: dict[str, Any] = json.loads(work.facts)
-        traces = self._traces(work, told)
         on_desk = self.desk.take(work.unit, work.seen_s)
+        is_known = on_desk is not None and not told.get("is_part")  # nothing came since: the traces are as they were
+        traces = on_desk.traces if on_desk is not None and is_known else self._traces(work, told)
         read = on_desk.read if on_desk is not None else await self._read(traces)
         conversation = _conversation_of(work, read)
         verdict = of_read(read, conversation, score_fragments=self.plan.score_fragments)

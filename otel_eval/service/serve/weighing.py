@@ -83,6 +83,7 @@ class Weigher:
     async def read(self, traces: Sequence[str]) -> Read:
         """What stands in these traces."""
         self.counts.reads += 1
+        self.flush()  # reading takes time, and what was decided before must not overtake what others decide meanwhile
         return await asyncio.get_running_loop().run_in_executor(self.executor, self.reader.read, traces)
 
     def look_again(self, row: Row, due_s: float | None) -> None:
@@ -128,7 +129,7 @@ class Weigher:
         selected, suspicion = self._selected(row, runs, conversation, service, upstream)
         facts = facts_of(read, conversation, service=service, is_part=is_part(row) or None, **_facts_of_selection(selected, suspicion))
         if selected.groups:
-            self.desk.put(row.unit, row.last_s, OnDesk(read=read, conversation=conversation))
+            self.desk.put(row.unit, row.last_s, OnDesk(read=read, conversation=conversation, traces=tuple(traces)))
             self._queue(row, selected, facts)
         elif is_part(row):
             self.leave(row)
@@ -246,8 +247,8 @@ def finish_with_traces(store: Store, done: Finished, traces: Sequence[TraceRow])
     verdict = Settled(outcome=UnitOutcome(done.outcome), reason=done.reason, detail=done.detail)
     others = [trace for trace in traces if trace.unit != done.unit]
     parts = [
-        replace(outcome_of_part(done.unit, trace, verdict), probability=done.probability, selected_by=done.selected_by)
-        for trace in without_outcome(store, others)
+        replace(outcome_of_part(done.unit, trace, verdict), probability=done.probability, selected_by=done.selected_by, is_first=True)
+        for trace in others
     ]
     return store.queues.finish_all([*parts, done])
 
