@@ -9,7 +9,7 @@ and no weights that were learnt elsewhere: they do not carry over.
 """
 
 from bisect import bisect_left, bisect_right, insort
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -22,6 +22,8 @@ LEAST_SEEN = 100
 """So many conversations of a service must have been seen before its lengths say anything."""
 WINDOW = 1000
 """So many of the latest count."""
+MOST_SERVICES = 500
+"""Of so many services lengths are remembered: senders may make up names without end."""
 
 _RULES: Mapping[str, tuple[float, Callable[[MetricInput], bool]]] = {
     "last_call_failed": (1.0, lambda given: _value(LAST_CALL_FAILED.measure(given)) > 0),
@@ -92,7 +94,7 @@ class Triage:
     """
 
     share: float
-    _lengths: dict[str, Rolling] = field(default_factory=dict)
+    _lengths: "OrderedDict[str, Rolling]" = field(default_factory=OrderedDict)
     _scores: Rolling = field(default_factory=Rolling)
     _credit: float = 0.0
     _estimated: int = 0
@@ -100,17 +102,26 @@ class Triage:
 
     def pass_by(self, conversation: Conversation, service: str | None) -> None:
         """One that is judged anyway, or never: only its length counts, for those that come after it."""
-        self._lengths.setdefault(service or "", Rolling()).add(len(conversation.messages))
+        self._lengths_of(service).add(len(conversation.messages))
 
     def look(self, conversation: Conversation, service: str | None) -> Suspicion:
         """The suspicion of a conversation. Its length counts for those that come after it."""
         length = len(conversation.messages)
-        lengths = self._lengths.setdefault(service or "", Rolling())
+        lengths = self._lengths_of(service)
         percentile = lengths.percentile(length) if len(lengths) >= LEAST_SEEN else None
         lengths.add(length)
         flags = flags_of(conversation)
         score = (percentile or 0.0) + sum(_RULES[flag][0] for flag in flags)
         return Suspicion(score=score, flags=flags, length=length, percentile=percentile)
+
+    def _lengths_of(self, service: str | None) -> Rolling:
+        """The latest lengths of a service; of the services, those that were seen last."""
+        name = service or ""
+        lengths = self._lengths.setdefault(name, Rolling())
+        self._lengths.move_to_end(name)
+        if len(self._lengths) > MOST_SERVICES:
+            self._lengths.popitem(last=False)
+        return lengths
 
     def estimated(self) -> None:
         """One more is judged for the estimate."""

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from otel_eval.model import Conversation
-from otel_eval.triage import LEAST_SEEN, Rolling, Triage, flags_of
+from otel_eval.triage import LEAST_SEEN, MOST_SERVICES, Rolling, Triage, flags_of
 from tests.fakes.conversations import calls, conversation, result, says, user
 
 GOOD = conversation(user("Book a table for two."), calls(("book", {"n": 2})), result("ok"), says("Done."))
@@ -90,3 +90,14 @@ def test_nothing_suspicious_is_never_taken() -> None:
     for _ in range(50):
         triage.estimated()
         assert triage.reason(triage.look(GOOD, "shop")) is None
+
+
+def test_services_without_end_do_not_fill_the_memory() -> None:
+    """Lengths are remembered of the services seen last; one that is seen all along keeps its own."""
+    triage, talk = Triage(0.2), conversation(user("Hi"), says("Hello"))
+    for number in range(LEAST_SEEN + MOST_SERVICES):
+        triage.look(talk, "always")
+        triage.look(talk, f"made up {number}")
+    assert triage.look(talk, "always").percentile is not None
+    assert triage.look(talk, "made up 1").percentile is None
+    assert len(triage._lengths) == MOST_SERVICES

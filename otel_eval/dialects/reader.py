@@ -21,7 +21,7 @@ from otel_eval.model import (
 )
 
 _INCOMPLETE = frozenset({GapReason.TRUNCATED, GapReason.ATTRIBUTES_DROPPED, GapReason.REDACTED})
-_SEEN_SHAPES = 4096  # distinct sets of attribute names remembered; real traffic has a few dozen
+_SEEN_NAMES = 100_000  # in all sets of attribute names that are remembered, some 10 MB; real traffic has some dozen sets of some dozens
 _INSIDE_JSON = "(inside a JSON attribute)"
 _KEPT_ATTRIBUTES = ("otel_eval.", "test.", "user.id", "enduser.")
 
@@ -36,6 +36,7 @@ class Reader:
         self.id_keys = (*dict.fromkeys(k for d in ordered_by_id(self._dialects) for k in d.info.conversation_ids), _INSIDE_JSON)
         """Attributes that carry a conversation id, best spelling first."""
         self._speakers: dict[Any, tuple[tuple[Dialect, ...], tuple[str, ...], tuple[str, ...]]] = {}
+        self._seen_names = 0
         self._memo = Memo()
 
     def forget(self) -> None:
@@ -69,10 +70,17 @@ class Reader:
             speakers = tuple(d for d in self._dialects if d.speaks(names))
             kept = tuple(k for k in span.attributes if k.startswith(_KEPT_ATTRIBUTES) or k in self._keep)
             known = (speakers, tuple(k for k in self.id_keys if k in names), kept)
-            if len(self._speakers) >= _SEEN_SHAPES:
-                self._speakers.clear()
-            self._speakers[key] = known
+            self._remember(key, known, len(names))
         return known
+
+    def _remember(self, key: Any, known: "tuple[tuple[Dialect, ...], tuple[str, ...], tuple[str, ...]]", names: int) -> None:
+        """What a set of names says; within a limit, for senders may make up names without end."""
+        self._seen_names += names
+        if self._seen_names > _SEEN_NAMES:
+            self._speakers.clear()
+            self._seen_names = names
+        if names <= _SEEN_NAMES // 10:
+            self._speakers[key] = known
 
     def _step(
         self,

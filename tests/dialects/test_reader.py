@@ -1,5 +1,6 @@
 """One span to one step: several dialects on one span, what none understands, what is damaged. Field bugs A8, A11, B7."""
 
+import tracemalloc
 from dataclasses import replace
 from typing import Any
 
@@ -82,6 +83,20 @@ def test_steps_do_not_depend_on_what_was_read_before() -> None:
     forward = [said(reader.step(s)) for s in spans]
     backward = [said(reader.step(s)) for s in reversed(spans)]
     assert forward == backward[::-1] == [said(step_of(s)) for s in spans]
+
+
+def test_names_without_end_do_not_fill_the_memory() -> None:
+    """Sets of names are remembered up to a limit of names: spans of a sender that makes them up cost nothing once they are read."""
+    reader = Reader(BUILTIN[:1])
+    tracemalloc.start()
+    try:
+        for number in range(50):
+            reader.step(span(1, {f"gen_ai.{number}.{place}": 1 for place in range(9_000)}))
+            reader.forget()
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 15_000_000
 
 
 def said(step: Step) -> list[Message]:
