@@ -128,6 +128,22 @@ def turn_messages(number: int, turn: int, *, named: bool = True, padding: str = 
     ]
 
 
+def hidden_messages(number: int, turn: int) -> list[Message]:
+    """One turn in the words of OpenInference, whose conversation stands inside a JSON text: only reading finds it."""
+    trace = trace_of(number, turn)
+    start = _BASE_NS + number * 60 * _SECOND + turn * 5 * _SECOND
+    metadata = {"metadata": json.dumps({"thread_id": name_of(number)})}
+    words = {
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.content": f"Question {turn}?",
+        "llm.output_messages.0.message.role": "assistant",
+        "llm.output_messages.0.message.content": f"Answer {turn}.",
+    }
+    call = _spans(trace, 2, 1, "ChatOpenAI", start + _SECOND, {"openinference.span.kind": "LLM", **words, **metadata})
+    root = _spans(trace, 1, None, "LangGraph", start, {"openinference.span.kind": "CHAIN", **metadata})
+    return [Message(topic=SPANS, key=trace.hex().encode(), value=value) for value in (call, root)]
+
+
 def _pairs(attributes: dict[str, str]) -> list[KeyValue]:
     return [KeyValue(key=key, value=AnyValue(string_value=value)) for key, value in attributes.items()]
 

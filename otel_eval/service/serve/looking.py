@@ -33,6 +33,9 @@ class Looker:
     on_trace_over: Callable[[str], None] = lambda trace_id: None
     """Told of each complete trace that is not to be scored by itself."""
 
+    belongs_elsewhere: Callable[[str, Sequence[str]], bool] = lambda trace_id, ids: False
+    """Told of a trace in which reading found ids of conversations; whether another takes care of it from here on."""
+
     @property
     def store(self) -> Store:
         return self.weigher.store
@@ -103,7 +106,9 @@ class Looker:
         ids = read.ids_of_trace(row.trace_id)
         conversation = next(iter(read.conversations), None)
         head = self.chains.head(read.goes_on_from)
-        if ids:
+        if ids and self.belongs_elsewhere(row.trace_id, ids):
+            self.weigher.look_again(row, None)
+        elif ids:
             await self._found_ids(row, ids)
         elif head is not None and head != row.trace_id:
             self.chains.remember(conversation.response_id if conversation is not None else None, head)

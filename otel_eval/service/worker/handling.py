@@ -8,7 +8,7 @@ All of this runs in the thread that polls; looking, judging and sending run else
 import logging
 import math
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -51,6 +51,9 @@ class Handling:
     """Traces that the topic of conversations refused for good, by the name of the error. What becomes of one is `fragment`."""
     gatherer: Gatherer = field(init=False)
     router: Router = field(init=False)
+    mover: Router = field(init=False)
+    """For traces whose conversation only reading found: they are written once more, under its key."""
+    _found: "deque[tuple[str, Sequence[str]]]" = field(default_factory=deque)
     _signals: dict[str, Signal] = field(init=False)
     _is_full: bool = False
 
@@ -58,6 +61,8 @@ class Handling:
         self._signals = {self.settings.traces_topic: "traces", self.settings.logs_topic: "logs"}
         self.gatherer = Gatherer(reader=self.reader, limits=self.limits, on_whole=self._whole, on_finished=self._finished)
         self.router = Router(topic=self.settings.conversations_topic, send=self.courier.send, on_routed=self._routed)
+        self.mover = Router(topic=self.settings.conversations_topic, send=self.courier.send, on_routed=self._moved)
+        self.parts.looker.belongs_elsewhere = self._belongs_elsewhere
         for sender in self.parts.senders:
             sender.on_sent = self._sent
 
@@ -71,6 +76,7 @@ class Handling:
     def tick(self) -> None:
         self.gatherer.tick(time.monotonic())
         self.courier.tick()
+        self._move()
         self.holder.tick()
 
     def is_full(self, topic: str) -> bool:
@@ -114,6 +120,9 @@ class Handling:
 
     def _routed(self, held: Held, fault: str | None) -> None:
         self.gatherer.release(held)
+        self._tell_lost(held, fault)
+
+    def _tell_lost(self, held: Held, fault: str | None) -> None:
         if fault is None:
             return
         if self.lost[fault] == 0:
@@ -123,6 +132,21 @@ class Handling:
             )
         self.lost[fault] += 1
         self.holder.settle([replace(_arrival(held, self.parts.store.now_s()), is_genai=True, root_ended=False)])
+
+    def _belongs_elsewhere(self, trace_id: str, ids: Sequence[str]) -> bool:
+        """Another partition's worker may hold the rest of the conversation; in the thread that looks."""
+        self._found.append((trace_id, ids))
+        return True
+
+    def _move(self) -> None:
+        while self._found:
+            held = self.holder.held_of(*self._found.popleft())
+            if held is not None:
+                self.mover.route(held)
+
+    def _moved(self, held: Held, fault: str | None) -> None:
+        self.holder.let_go(held.trace_id)
+        self._tell_lost(held, fault)
 
     def _finished(self, source: Source) -> None:
         self.positions.finish(source.place, source.offset)

@@ -14,16 +14,19 @@ from otel_eval.errors import InputError, Overloaded
 from otel_eval.kafka.positions import Positions
 from otel_eval.kafka.records import Place, Record, Source
 from otel_eval.otlp.endpoint import Signal
-from otel_eval.otlp.receive.encoding import PROTOBUF
-from otel_eval.otlp.receive.inflate import packed
+from otel_eval.otlp.receive.encoding import PROTOBUF, encoding_from_text
+from otel_eval.otlp.receive.inflate import inflated, packed
 from otel_eval.otlp.receive.intake import Received
 from otel_eval.otlp.receive.reader import EnvelopeReader
 from otel_eval.service.serve.keeping import Keeper
+from otel_eval.service.worker.gathering import Held, Piece
 from otel_eval.service.worker.routing import CONVERSATION, SIGNAL, WHOLE
 from otel_eval.store import Arrival, NewRequest, Store, Unit
 
 _CHECKS_AT_ONCE = 300
 """Traces that are looked at in one turn of the thread that polls; some milliseconds."""
+_MOST_BYTES = 2**31
+"""What we packed ourselves may be unpacked."""
 _SIGNALS: dict[bytes, Signal] = {b"traces": "traces", b"logs": "logs"}
 
 
@@ -67,6 +70,8 @@ class Holder:
     _failed: "deque[_Entry]" = field(default_factory=deque)
     """What the store had no room for."""
     _hints: "deque[Unit]" = field(default_factory=deque)
+    _moving: "dict[str, list[_Entry]]" = field(default_factory=dict)
+    """Messages of traces that are being written under the keys of their conversations."""
     _places: "dict[Place, OrderedDict[str, float]]" = field(default_factory=dict)
 
     @property
@@ -149,6 +154,32 @@ class Holder:
             for entry in entries:
                 if entry.source is not None:
                     self.positions.finish(*entry.source)
+
+    def held_of(self, trace_id: str, ids: Iterable[str]) -> Held | None:
+        """A trace as it was written, to be written under the keys of these conversations; None where it is not held any more."""
+        entries = self._moving[trace_id] = self._pending.get(trace_id, [])[:]
+        source = next((entry.source for entry in entries if entry.source is not None), None)
+        if source is None:
+            return None
+        now_s = self.store.now_s()
+        held = Held(trace_id=trace_id, first_s=now_s, last_s=now_s, is_whole=True, is_needed=True, ids=frozenset(ids))
+        for body in self.store.bodies_of_traces([trace_id]):
+            plain = inflated(body.data, encoding_from_text(body.encoding).packing, max_bytes=_MOST_BYTES)
+            signal: Signal = "logs" if body.signal == "logs" else "traces"
+            held.pieces.append(Piece(signal=signal, body=plain, source=source))
+        return held
+
+    def let_go(self, trace_id: str) -> None:
+        """A trace is where its conversation is: its messages here are finished. What came of it meanwhile, by either way, stays."""
+        moved = self._moving.pop(trace_id, [])
+        left = [entry for entry in self._pending.pop(trace_id, ()) if entry not in moved]
+        for entry in moved:
+            if entry.source is not None:
+                self.positions.finish(*entry.source)
+        if left:
+            self._pending[trace_id] = left
+        else:
+            self.store.forget([trace_id])
 
     def drop(self, places: Collection[Place]) -> None:
         """Forget what came from partitions that are another's now."""
