@@ -129,10 +129,11 @@ def test_reload_applies_what_is_safe(tmp_path: Path) -> None:
     file = tmp_path / "otel-eval.yaml"
     file.write_text("metrics: [turn_count]\n")
     with Server(tmp_path) as server:
-        file.write_text("metrics: [turn_count]\nselection: {rate: 0, triage_share: 0}\nstore: {keep: 1d}\n")
+        file.write_text("metrics: [turn_count]\nselection: {rate: 0, triage_share: 0}\nstore: {keep: 1d}\ncompletion: {replicas: h}\n")
         server.process.send_signal(signal.SIGHUP)
         until(lambda: any("read again; what is scored" in line for line in server.log), 10)
-        assert any("store has changed: only a restart applies that" in line for line in server.log)
+        for name in ("store", "completion.replicas"):
+            assert any(f"{name} has changed: only a restart applies that" in line for line in server.log)
         server.post("traces", otlp_json(turn(1)), json_body=True)
         until(lambda: server.outcomes() == {"sampled_out": 1}, 10)
         file.write_text("selectoin: {}\n")

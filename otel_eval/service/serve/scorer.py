@@ -95,6 +95,8 @@ class Scorer:
             return [f"the configuration was not read again: {error}"]
         before = self.loaded.config
         said = [f"{name} has changed: only a restart applies that" for name in _NOT_SAFE if getattr(before, name) != getattr(config, name)]
+        if before.completion.replicas != config.completion.replicas:
+            said.append("completion.replicas has changed: only a restart applies that")
         self._apply(plan, config)
         if judge is not None:
             self.parts.judge = judge
