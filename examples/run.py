@@ -39,10 +39,10 @@ def run(name: str, *, real: bool) -> None:
 
 
 def environment(more: Mapping[str, str]) -> dict[str, str]:
-    """That of this process, with otel-eval's command on the path and nothing that would lead telemetry elsewhere."""
+    """That of this process, with otel-eval on the paths and nothing that would lead telemetry elsewhere."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "PYTHONPATH", "VIRTUAL_ENV"))}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {"MODEL": "gpt-4.1-mini", **kept, "PATH": path, "PYTHONUNBUFFERED": "1", **more}
+    return {"MODEL": "gpt-4.1-mini", **kept, "PATH": path, "PYTHONPATH": str(HERE.parent), "PYTHONUNBUFFERED": "1", **more}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,16 +1,22 @@
-"""A Pydantic AI agent whose tool asks it to try again."""
+"""A Pydantic AI agent whose tool asks it to try again; scored in its own process."""
 
 import os
 
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
-from pydantic_ai import Agent, InstrumentationSettings, ModelRetry
+from pydantic_ai import Agent, ModelRetry
 from pydantic_ai.models.openai import OpenAIChatModel
 
-provider = TracerProvider()
-provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))  # OTEL_EXPORTER_OTLP_ENDPOINT says where to
-Agent.instrument_all(InstrumentationSettings(tracer_provider=provider))  # records content by default
+import otel_eval
+
+
+def show(report) -> None:
+    for result in report.results:
+        print(f"score  {report.conversation.id} {result.metric} {result.outcome.value:.2f}  {result.outcome.explanation}")
+
+
+metrics = ["agent_goal_accuracy", "repeated_calls", "tool_error_rate"]
+otel_eval.instrument(
+    online=True, metrics=metrics, on_report=show
+)  # providers, content, scorer; exports where OTEL_EXPORTER_OTLP_ENDPOINT says
 
 agent = Agent(OpenAIChatModel(os.environ["MODEL"]), name="restaurants", system_prompt="You book tables.")
 
