@@ -35,8 +35,16 @@ class Run:
 
 def run(make: MakeSide, requests: Sequence[bytes], *, gap_s: float = 0.0, via: str = "http", spans: int = SPANS) -> Run:
     """One server on a fresh folder, from the first request until all is converted."""
+    with tempfile.TemporaryDirectory() as folder:
+        return run_on(make(Path(folder)), requests, gap_s=gap_s, via=via, spans=spans)
+
+
+def run_on(
+    server: AbstractContextManager[Side], requests: Sequence[bytes], *, gap_s: float = 0.0, via: str = "http", spans: int = SPANS
+) -> Run:
+    """The same of a server on a folder that is there."""
     scale = 10_000 / (len(requests) * spans)
-    with tempfile.TemporaryDirectory() as folder, make(Path(folder)) as side:
+    with server as side:
         time.sleep(_CALM_S)  # what a start leaves to do is not what is measured
         began_s = cpu_s(side.pid)
         sent = send(side.target, requests, gap_s=gap_s, via=via)
@@ -44,6 +52,13 @@ def run(make: MakeSide, requests: Sequence[bytes], *, gap_s: float = 0.0, via: s
         wait_for(lambda: side.converted() >= sent.accepted * spans)
         converted_s = cpu_s(side.pid) - began_s
         return Run(sent=sent, acknowledged_s=acknowledged_s * scale, converted_s=converted_s * scale, peak_mb=peak_mb(side.pid))
+
+
+def acknowledged(make: MakeSide, requests: Sequence[bytes], *, gap_s: float = 0.0) -> Sent:
+    """The same without waiting for what comes of it."""
+    with tempfile.TemporaryDirectory() as folder, make(Path(folder)) as side:
+        time.sleep(_CALM_S)
+        return send(side.target, requests, gap_s=gap_s)
 
 
 def wait_for(is_done: Callable[[], bool]) -> None:
@@ -94,7 +109,7 @@ def paced(rounds: int, has_peer: bool) -> Sequence[Figure]:
     for turn in range(rounds):
         servers = sides(has_peer)
         for name in list(servers)[:: -1 if turn % 2 else 1]:
-            runs[name].append(run(servers[name], requests, gap_s=PACED_GAP_S).sent)
+            runs[name].append(acknowledged(servers[name], requests, gap_s=PACED_GAP_S))
     ours = [s.percentile_ms(99) for s in runs["otel-eval"]]
     half = Figure(what="paced: acknowledged, p50", found=f"{min(s.percentile_ms(50) for s in runs['otel-eval']):.0f} ms")
     if not has_peer:
@@ -107,8 +122,7 @@ def burst(rounds: int, has_peer: bool) -> Sequence[Figure]:
     requests = bodies(requests=REQUESTS)
     found = []
     for name, make in sides(has_peer).items():
-        with tempfile.TemporaryDirectory() as folder, make(Path(folder)) as side:
-            sent = send(side.target, requests)
+        sent = acknowledged(make, requests)
         answers = ", ".join(f"{count} × {answer}" for answer, count in sent.answers.items())
         if name == "otel-eval":
             found.append(at_most("1,000 conversations in one burst: requests refused", REQUESTS - sent.accepted, 0, told=f" ({answers})"))
