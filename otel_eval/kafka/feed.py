@@ -91,8 +91,8 @@ class Feed:
         while not self._stopping.is_set():
             try:
                 self._session()
-            except KafkaException as error:  # the client is done for: begin with a new one, from what was committed
-                self._fault(error.args[0].name())
+            except Exception as error:  # the client is done for: begin with a new one, from what was committed
+                self._fault(error.args[0].name() if isinstance(error, KafkaException) else type(error).__name__)
                 self._lost()
                 self._stopping.wait(_AFTER_FAULT_S)
 

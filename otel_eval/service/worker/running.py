@@ -25,6 +25,8 @@ async def run(path: Path | None, brokers: str | None, status: str | None) -> Non
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, worker.ended.set)
+    if hasattr(signal, "SIGHUP"):
+        loop.add_signal_handler(signal.SIGHUP, _log.warning, "a worker reads its configuration at the start: restart it to apply another")
     _say_started(worker)
     await worker.ended.wait()
     _log.info("ending: nothing more is read, what is being judged is finished")
