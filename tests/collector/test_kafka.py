@@ -37,16 +37,16 @@ def topics(broker: Broker, prefix: str) -> Names:
     return names
 
 
-def environment(names: Names, broker: Broker, backend: OtlpReceiver) -> dict[str, str]:
-    """What the configuration is told."""
+def collecting(names: Names, broker: Broker, backend: OtlpReceiver, folder: Path) -> Collector:
+    """A Collector that writes to these topics."""
     topics = {"KAFKA_SPANS_TOPIC": names.spans, "KAFKA_LOGS_TOPIC": names.logs}
-    return {"BACKEND_OTLP_ENDPOINT": backend.url, "KAFKA_BROKER": broker.address, **topics}
+    return Collector("kafka.yaml", folder / "collector", BACKEND_OTLP_ENDPOINT=backend.url, KAFKA_BROKER=broker.address, **topics)
 
 
 def test_from_application_to_backend_over_kafka(broker: Broker, tmp_path: Path) -> None:
     """Conversations sent to a Collector are scored by whichever worker has them, each once, and the results are at the backend."""
     names = topics(broker, "through")
-    with OtlpReceiver() as backend, Collector("kafka.yaml", tmp_path / "collector", **environment(names, broker, backend)) as collector:
+    with OtlpReceiver() as backend, collecting(names, broker, backend, tmp_path) as collector:
         told = {"sinks__otlp_events__endpoint": collector.results, "sinks__otlp_events__protocol": "grpc"}
         told |= {**names.settings, "completion__conversation_idle": "3s"}
         workers = [WorkerProcess(tmp_path / name, broker.address, **told) for name in ("a", "b")]
@@ -69,13 +69,12 @@ def test_the_main_branch_does_not_hear_of_kafka(broker: Broker, tmp_path: Path) 
     """With no broker there, applications are answered and the backend has every span once; when it comes, workers get what waited."""
     names = topics(broker, "away")
     broker.kill()
-    with OtlpReceiver() as backend, OtlpReceiver() as results:
-        with Collector("kafka.yaml", tmp_path / "collector", **environment(names, broker, backend)) as collector:
-            post_talks(collector, NUMBERS)
-            until(lambda: len(spans_at(backend)) == 4 * len(NUMBERS), 30)
-            broker.start()
-            with WorkerProcess(tmp_path / "a", broker.address, **names.settings, sinks__otlp_events__endpoint=results.url) as worker:
-                until(lambda: len({r.trace_id for r in results.records}) == len(NUMBERS), 120)
-                assert worker.kafka["poison"] == {}
+    with OtlpReceiver() as backend, OtlpReceiver() as results, collecting(names, broker, backend, tmp_path) as collector:
+        post_talks(collector, NUMBERS)
+        until(lambda: len(spans_at(backend)) == 4 * len(NUMBERS), 30)
+        broker.start()
+        with WorkerProcess(tmp_path / "a", broker.address, **names.settings, sinks__otlp_events__endpoint=results.url) as worker:
+            until(lambda: len({r.trace_id for r in results.records}) == len(NUMBERS), 120)
+            assert worker.kafka["poison"] == {}
     assert set(Counter(spans_at(backend)).values()) == {1}
     assert {r.trace_id for r in results.records} == {trace_of(n, 2).hex() for n in NUMBERS}
