@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 import yaml
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.plugins import register_default_plugins
+from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from otel_eval.model import FailReason, SkipReason, UnitOutcome
 from otel_eval.otlp.encode_metrics import metrics_request_from_points
@@ -129,6 +132,22 @@ def test_variables_of_the_dashboard_are_used_and_defined() -> None:
     defined = {variable["name"] for variable in DASHBOARD["templating"]["list"]}
     used = set(re.findall(r"\$\{?([a-z]\w*)", json.dumps(DASHBOARD["panels"])))
     assert used == defined
+
+
+def test_the_dashboard_is_one_of_grafana_s_own_model() -> None:
+    """Read into the classes that Grafana makes from its schema and written again, it has lost nothing: each key is known there."""
+    register_default_plugins()
+    again = json.loads(JSONEncoder().encode(Dashboard.from_json(DASHBOARD)))
+    assert kept_of(DASHBOARD, again) == DASHBOARD
+
+
+def kept_of(before: Any, after: Any) -> Any:
+    """What of a value is there afterwards, too; defaults that came on top are left out."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        return {key: kept_of(value, after[key]) for key, value in before.items() if key in after}
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        return [kept_of(*pair) for pair in zip(before, after, strict=True)]
+    return after
 
 
 def test_panels_do_not_overlap() -> None:

@@ -15,7 +15,7 @@ def turn(asked: dict[str, Any]) -> tuple[str, int]:
 
 
 def answer(asked: dict[str, Any], reply: Reply) -> dict[str, Any]:
-    parts = [{"text": reply.text}] if reply.text else []
+    parts: list[dict[str, Any]] = [{"text": reply.text}] if reply.text else []
     parts += [{"functionCall": {"name": call["name"], "args": call["arguments"]}} for call in reply.calls]
     return {
         "candidates": [{"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": "STOP"}],
