@@ -183,13 +183,11 @@ class WorkerProcess(Server):
     def __init__(self, folder: Path, brokers: str, **settings: Any) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         ours = {
-            "kafka__brokers": brokers,
-            "kafka__status": "127.0.0.1:0",
             "kafka__session_timeout": "6s",
             "kafka__commit_every": "200ms",
             "metrics": ["turn_count"],
         }
-        super().__init__(folder, **{**ours, **settings})
+        super().__init__(folder, arguments=("--kafka", brokers, "--status", "127.0.0.1:0"), **{**ours, **settings})
 
     @property
     def url(self) -> str:
