@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -47,8 +47,9 @@ class FileLock:
             raise InUse(
                 f"the store {str(path)!r} is in use by process {pid or 'unknown'}: stop it, or give each worker a file of its own"
             ) from None
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, str(os.getpid()).encode(), 0)
+        with suppress(OSError):  # a full disk: the number is only told to others
+            os.ftruncate(self._file, 0)
+            os.pwrite(self._file, str(os.getpid()).encode(), 0)
 
     def release(self) -> None:
         os.close(self._file)
@@ -91,8 +92,9 @@ def connect(path: Path) -> sqlite3.Connection:
 
 def prepare(db: sqlite3.Connection, place: str) -> None:
     """Settings, then tables. Page size and vacuum only take before the first table."""
-    db.execute(f"PRAGMA page_size = {PAGE_BYTES}")
-    db.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    if db.execute("PRAGMA page_count").fetchone() == (0,):
+        db.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+        db.execute("PRAGMA auto_vacuum = INCREMENTAL")
     (mode,) = db.execute("PRAGMA journal_mode = WAL").fetchone()
     if mode not in ("wal", "memory"):
         raise ConfigError(

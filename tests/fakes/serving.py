@@ -78,7 +78,7 @@ class Server:
         self._reader.start()
         until(lambda: len(self.ports) == self._expected() or self.process.poll() is not None, 60.0)
         if self.process.poll() is not None:
-            self._reader.join(5)
+            self._close()
             raise AssertionError(f"the server ended with {self.process.returncode}: {self.log[began:]}")
 
     def _expected(self) -> int:
