@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from otel_eval.dialects import BUILTIN
 from otel_eval.inprocess.capture import VARIABLES
 from otel_eval.service.switches import TEXT_OF_SCOPE
 from tests.fakes.otlp_receiver import OtlpReceiver
+from tests.fakes.receiving import Receiving
 
 ROOT = Path(__file__).parent.parent.parent
 HEAD = """
@@ -66,13 +65,30 @@ def install(folder: Path, name: str, *, instrumentor: bool = True, fails: bool =
         (folder / f"{module}_of_test.py").write_text(INSTRUMENTOR.format(name=name, fails=fails))
 
 
-@pytest.mark.parametrize("protocol", ["http/protobuf", "http/protobuf by signal"])
-def test_one_call_and_the_scores_arrive(tmp_path: Path, protocol: str) -> None:
+def test_the_protocol_is_the_environments(tmp_path: Path) -> None:
+    """With OTEL_EXPORTER_OTLP_PROTOCOL=grpc the same goes by gRPC, and a flush is done when it has arrived."""
+    with Receiving() as receiver:
+        said, _, told = run(
+            """
+made = otel_eval.instrument()
+with otel_eval.agent_turn("shop", "Book a table") as turn:
+    turn.answer("Done")
+say(flushed=made.force_flush(20_000))
+""",
+            tmp_path,
+            OTEL_EXPORTER_OTLP_ENDPOINT=f"http://{receiver.target}",
+            OTEL_EXPORTER_OTLP_PROTOCOL="grpc",
+            OTEL_EVAL_DEBUG="1",
+        )
+    assert said == [{"flushed": True}]
+    assert [received.signal for received in receiver.kept] == ["traces"]
+    assert told[-1] == f"tracer provider: made, exports to http://{receiver.target} by grpc"
+
+
+def test_one_call_and_the_scores_arrive(tmp_path: Path) -> None:
     """Providers and exporters from the standard environment, and a scorer: a turn's result reaches a receiver when the script ends."""
     with OtlpReceiver() as receiver:
         environ = {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url, "OTEL_SERVICE_NAME": "shop", "OTEL_EVAL_DEBUG": "1"}
-        if "signal" in protocol:
-            environ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"] = "http/protobuf"
         said, _, told = run(
             """
 otel_eval.instrument(online=True, config={"metrics": ["turn_count"]})

@@ -110,10 +110,11 @@ def test_a_service_that_is_called_scores_what_it_sees() -> None:
         assert app.outcome(trace_id) == ("scored", None)
 
 
-def test_messages_in_log_events_belong_to_the_conversation() -> None:
+@pytest.mark.parametrize("in_file", [False, True], ids=["memory", "file"])
+def test_messages_in_log_events_belong_to_the_conversation(in_file: bool, tmp_path: Path) -> None:
     """Content that an instrumentation puts into log events is read with the spans; other records are not even queued."""
     reports: list[Report] = []
-    with Application(SLOW, on_report=reports.append) as app:
+    with Application(SLOW, on_report=reports.append, store=tmp_path / "store.db" if in_file else None) as app:
         logger = app.loggers.get_logger("some.instrumentation")
         plain = {k: v for k, v in chat_attributes("", "").items() if "messages" not in k}
         with app.span("chat m", plain):
@@ -121,8 +122,9 @@ def test_messages_in_log_events_belong_to_the_conversation() -> None:
                 logger.emit(LogRecord(timestamp=time.time_ns(), event_name=name, body={"content": body, "message": {"content": body}}))
             logger.emit(LogRecord(timestamp=time.time_ns(), body="GET /tables 200"))
         assert app.scorer.force_flush(10_000)
+        assert app.scorer.status()["outcomes"][0]["units"] == 1
     assert [m.text for m in reports[0].conversation.messages] == ["Book a table", "Done"]
-    assert app.scorer.status()["outcomes"][0]["units"] == 1
+    assert [result.revision for result in reports[0].results] == [1]
 
 
 def test_what_is_no_agents_goes_into_no_store() -> None:
