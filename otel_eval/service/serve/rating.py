@@ -69,7 +69,7 @@ class Rater:
         traces = on_desk.traces if on_desk is not None and is_known else self._traces(work, told)
         read = on_desk.read if on_desk is not None else await self._read(traces)
         conversation = _conversation_of(work, read)
-        verdict = of_read(read, conversation, score_fragments=self.plan.score_fragments)
+        verdict = of_read(read, conversation, traces, score_fragments=self.plan.score_fragments)
         if conversation is None or verdict is not None:
             return Rated(verdict=verdict or settled(UnitOutcome.NOT_UNDERSTOOD), facts=told, traces=traces)
         is_told = on_desk is not None and on_desk.conversation is conversation  # then its facts are those that it was selected with

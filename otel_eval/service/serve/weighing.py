@@ -115,7 +115,7 @@ class Weigher:
     ) -> None:
         """The outcome of a unit that was read, or its place in a queue. `traces` are the ones it is made of."""
         service = service_of(traces)
-        verdict = of_read(read, conversation, score_fragments=self.plan.score_fragments)
+        verdict = of_read(read, conversation, traces, score_fragments=self.plan.score_fragments)
         if conversation is None or verdict is not None:
             self.finish(row, verdict or settled(UnitOutcome.NOT_UNDERSTOOD), facts_of(read, conversation, service=service), traces)
             return

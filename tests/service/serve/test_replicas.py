@@ -52,6 +52,12 @@ def test_a_trace_without_a_parent_of_its_spans_is_a_fragment() -> None:
     assert outcomes([call, root], completion__fragments="score") == {trace_id(1): ("scored", "")}
 
 
+def test_a_marked_end_stands_for_the_spans_around_it() -> None:
+    """Who says that the conversation is over is believed, though the step and the root that the call is inside of are still open."""
+    call = turn(1, **{"otel_eval.conversation.end": True})[0]
+    assert outcomes([call]) == {trace_id(1): ("scored", "")}
+
+
 def test_a_parent_that_comes_late_mends_it() -> None:
     """Once the missing parent is there, the trace is scored."""
 
