@@ -20,6 +20,8 @@ from otel_eval.store import Body, Store
 
 KEPT_BYTES = 4 * 1024 * 1024
 """Of requests, unpacked; decoded they take about twice as much."""
+LARGEST_KEPT_BYTES = 32 * 1024 * 1024
+"""The latest one is kept up to here, alone: a large request that is decoded anew for each of its traces is never done with."""
 LEAST_TRACES = 4
 """A request of fewer is not kept decoded: it is hardly read again."""
 
@@ -92,10 +94,10 @@ class TraceReader:
             return {}
         body = unpacked(found)
         parts, size = _by_trace(self._batch_of(body)), len(body.data)
-        if len(parts) >= LEAST_TRACES and size <= KEPT_BYTES:
+        if len(parts) >= LEAST_TRACES and size <= LARGEST_KEPT_BYTES:
             self._kept[body_id] = size, parts
             self._kept_bytes += size
-            while self._kept_bytes > KEPT_BYTES:
+            while self._kept_bytes > KEPT_BYTES and len(self._kept) > 1:
                 _, (gone, _) = self._kept.popitem(last=False)
                 self._kept_bytes -= gone
         return parts
