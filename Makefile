@@ -29,7 +29,7 @@ real-judge: ## How well a model with 1.5B parameters judges (1.1 GB, hours; goes
 soak: $(ready) ## Nothing lost, nothing double, at length: 2,000 conversations, 20 kills
 	@OTEL_EVAL_SOAK=long $(python) -m pytest tests/end_to_end/test_soak.py
 
-kafka: ## Fetch Apache Kafka for the tests (Java 17 and Maven; 44 MB)
+kafka: ## Fetch Apache Kafka for the tests (Java 17 or newer, and Maven; 44 MB)
 	@scripts/kafka.sh
 
 kafka-test: $(ready) kafka collector ## Run the tests of workers behind Kafka alone

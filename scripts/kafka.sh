@@ -1,5 +1,5 @@
 #!/bin/sh
-# Apache Kafka for the tests (KRaft, one process, Java 17): prints the folder in which its jars lie.
+# Apache Kafka for the tests (KRaft, one process, Java 17 or newer): prints the folder in which its jars lie.
 #
 #     scripts/kafka.sh             fetch it with Maven unless it is there (some 25 s)
 #     scripts/kafka.sh --print     only say where it is or will be
@@ -17,7 +17,7 @@ complain() {
 }
 
 if [ "${1:-}" != --print ] && [ ! -f "$folder/.ready" ]; then
-    java -version >/dev/null 2>&1 || complain "no Java was found. Install Java 17 or newer (Debian: openjdk-17-jre-headless), then run this again."
+    java -version >/dev/null 2>&1 || complain "no Java was found. Install Java 17 or newer (Debian: default-jre-headless), then run this again."
     mvn --version >/dev/null 2>&1 || complain "no Maven was found. Install it (Debian: maven), then run this again."
     rm -rf "$folder"
     mkdir -p "$folder/jars"
