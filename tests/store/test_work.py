@@ -221,3 +221,14 @@ def test_a_part_never_takes_the_place_of_an_outcome(store: Store) -> None:
     outcomes = [store.records.outcome(unit(n)) for n in (1, 2)]
     assert [o.reason for o in outcomes if o is not None] == ["its own", "the conversation's"]
     assert store.queues.waiting() == {"estimate"}
+
+
+def test_traces_come_in_the_order_in_which_they_are_asked_for(store: Store) -> None:
+    """Many are asked for at once: those that are known come with their conversations, in this order."""
+    for number in (1, 2, 3):
+        put(store, arrival(number, conversations=("a", f"c{number}")))
+    found = store.progress.traces([trace_id(n) for n in (3, 9, 1)])
+    assert [(t.trace_id, t.conversations) for t in found] == [(trace_id(3), ("a", "c3")), (trace_id(1), ("a", "c1"))]
+    assert store.records.with_outcome([unit(1), talk("a")]) == set()
+    store.queues.finish(finished(talk("a"), store)).result()
+    assert store.records.with_outcome([unit(1), talk("a")]) == {talk("a")}

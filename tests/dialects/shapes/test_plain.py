@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otel_eval.dialects.shapes.messages import message_from_object
+from otel_eval.dialects.shapes.messages import message_from_object, messages_from_value
 from otel_eval.dialects.shapes.notes import Notes
 from otel_eval.dialects.shapes.plain import plain_message
 
@@ -49,3 +49,16 @@ def test_the_straight_road_leads_to_the_same_message(item: dict[str, Any]) -> No
     notes = Notes()
     assert message_from_object(item, "user", notes, None) == [plain]
     assert notes.gaps == []
+
+
+def test_one_message_out_of_the_ordinary_changes_none_beside_it() -> None:
+    """In a list, plain messages are read alike whether all of them are plain or one is not."""
+    rows = {"type": "tool_call_response", "id": "c1", "response": [{"id": 1, "label": "a"}, {"id": 2, "label": "b"}]}
+    before = [{"role": "user", "parts": [{"type": "text", "content": "Hi"}]}, {"role": "tool", "parts": [rows]}]
+    after = [{"role": "assistant", "parts": [{"type": "text", "content": "Done"}], "finish_reason": "stop"}]
+    odd = [{"role": "user", "content": "And then?"}]
+    read = {name: messages_from_value(items, "user", Notes()) for name, items in (("plain", before + after), ("odd", odd))}
+    assert messages_from_value(before + odd + after, "user", Notes()) == (*read["plain"][:2], *read["odd"], *read["plain"][2:])
+    result = read["plain"][1].tool_result
+    assert result is not None
+    assert result.content == '[{"id": 1, "label": "a"}, {"id": 2, "label": "b"}]'
