@@ -6,7 +6,7 @@ unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH
 python := .venv/bin/python
 ready := .venv/.ready
 
-.PHONY: help demo examples test soak real-model real-judge exporters kafka kafka-test collector backends collector-test check format-check lint types docs-check docs format build size clean
+.PHONY: help demo examples test soak real-model real-judge exporters kafka kafka-test collector backends backends-test collector-test check format-check lint types docs-check docs format build size clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s%s\n", $$1, $$2 }' Makefile
@@ -44,6 +44,9 @@ collector: ## Build the Collector that the tests run (Go, some 4 minutes, once)
 
 backends: ## Build VictoriaLogs, Jaeger and Prometheus for the tests (Go, some 10 minutes, once)
 	@scripts/backends.sh
+
+backends-test: $(ready) collector backends ## Write scores to these backends and ask for them with the queries of docs/backends.md
+	@OTEL_EVAL_BACKENDS=all $(python) -m pytest tests/backends
 
 collector-test: $(ready) collector ## Run each configuration of collector/ with a real Collector and otel-eval
 	@$(python) -m pytest tests/test_collector.py tests/collector

@@ -318,12 +318,13 @@ class Meter:
             other._series = {name: {key: s.copy() for key, s in series.items()} for name, series in self._series.items()}
         return other
 
-    def forget_exemplars(self) -> None:
-        """They were told once."""
+    def thin_exemplars(self) -> None:
+        """They were told once: the last one of each bucket stays, for who looks rarely (a Collector that is scraped)."""
         with self._guard:
-            for series in self._series.values():
+            for name, series in self._series.items():
+                bounds = INSTRUMENTS[name].bounds
                 for one in series.values():
-                    one.exemplars = []
+                    one.exemplars = list({bisect_left(bounds, e.value): e for e in one.exemplars}.values())
 
     def _of(self, name: str, attributes: Mapping[str, str | None] | None) -> _Series:
         allowed = INSTRUMENTS[name].attributes

@@ -51,7 +51,7 @@ class OtlpMetricsSink:
             time_ns=time.time_ns(),
         )
         result = await asyncio.to_thread(post_otlp, self._endpoint, "metrics", body, once=True)
-        meter.forget_exemplars()
+        meter.thin_exemplars()
         self._meter = meter
         return f"{result.rejected} refused for good: {result.message}" if result.rejected else result.message
 

@@ -84,17 +84,19 @@ def test_costs_add_up() -> None:
     assert totals == {"otel_eval.judge.calls": 6.0, "otel_eval.judge.cost": 0.75}
 
 
-def test_exemplars_are_told_once() -> None:
-    """A second request with nothing new has the same sums and no exemplars."""
+def test_the_last_exemplar_of_a_bucket_is_told_again() -> None:
+    """A second request with nothing new has the same sums, and one exemplar a bucket: a Collector that is scraped forgets all others."""
     with OtlpReceiver() as receiver:
         sink = OtlpMetricsSink(Endpoint(url=f"{receiver.url}/v1/metrics"), resource={})
-        payload = sink.payload(report(Score(value=1.0)))
-        assert payload is not None
-        asyncio.run(sink.send([payload]))
+        payloads = [sink.payload(report(Score(value=value))) for value in (1.0, 0.2, 1.0)]
+        asyncio.run(sink.send([payload for payload in payloads if payload is not None]))
         asyncio.run(sink.send([]))
-    request = ExportMetricsServiceRequest.FromString(receiver.bodies[-1][1])
-    point = next(m for m in request.resource_metrics[0].scope_metrics[0].metrics if m.name == "otel_eval.score").histogram.data_points[0]
-    assert (point.count, len(point.exemplars)) == (1, 0)
+    told = []
+    for _, body in receiver.bodies:
+        metrics = ExportMetricsServiceRequest.FromString(body).resource_metrics[0].scope_metrics[0].metrics
+        point = next(m for m in metrics if m.name == "otel_eval.score").histogram.data_points[0]
+        told.append((point.count, [exemplar.as_double for exemplar in point.exemplars]))
+    assert told == [(3, [1.0, 0.2, 1.0]), (3, [1.0, 0.2])]
 
 
 def test_series_are_limited() -> None:

@@ -71,7 +71,7 @@ class TraceReader:
     def read(self, trace_ids: Sequence[str]) -> Read:
         """The conversations of these traces."""
         self._reader.forget()
-        report, links, family = ConversionReport(), _Links(), _Family()
+        report, links, family = ConversionReport(), _Links(), Family()
         batches = family.of(self._batches(self._store.body_ids_of_traces(trace_ids), frozenset(trace_ids)))
         found = conversations_from_batches(batches, report=report, on_step=links.see, reader=self._reader).conversations
         main = [c for c in found if c.sub_agent_of is None]
@@ -136,7 +136,7 @@ def _trace_of(record: LogRecord) -> str | None:
 
 
 @dataclass(slots=True)
-class _Family:
+class Family:
     """Spans that came, and spans that others name as their parent; each with its trace."""
 
     known: set[tuple[str, str]] = field(default_factory=set)

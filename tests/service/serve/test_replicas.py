@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from otel_eval.model import Span
+from otel_eval.service.serve.reading import Family
 from otel_eval.service.serve.replicas import Replicas
+from tests.captures import capture, names
 from tests.fakes.bench import Bench
 from tests.fakes.spans import BASE, SECOND, agent, chat, says, trace_id, user
 
@@ -56,6 +58,15 @@ def test_a_marked_end_stands_for_the_spans_around_it() -> None:
     """Who says that the conversation is over is believed, though the step and the root that the call is inside of are still open."""
     call = turn(1, **{"otel_eval.conversation.end": True})[0]
     assert outcomes([call]) == {trace_id(1): ("scored", "")}
+
+
+def test_no_captured_instrumentation_leaves_out_parents() -> None:
+    """What makes a fragment does not happen by itself: in every captured trace all parents are there."""
+    family = Family()
+    for name in names():
+        assert len(list(family.of(capture(name).batches()))) == len(capture(name).requests)
+    assert len(family.named) > 1000
+    assert not family.named - family.known
 
 
 def test_a_parent_that_comes_late_mends_it() -> None:
