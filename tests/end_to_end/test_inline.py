@@ -162,3 +162,12 @@ def test_no_room_to_hold_means_passing_at_once(tmp_path: Path) -> None:
             assert server.post("traces", body) == 200
         assert len(spans_at(behind)) == len(sent_spans(bodies))
         until(lambda: server.outcomes("trace").get("scored", 0) > 0, 20)
+
+
+def test_what_no_metric_selects_passes_at_once(tmp_path: Path) -> None:
+    """Where the rate selects nothing, an agent's spans are not held, whether or not they name a conversation."""
+    body = agent_turn(1, "Hello.")
+    settings: dict[str, Any] = {"selection__rate": 0, "metrics": SIGNALS}
+    with OtlpReceiver() as behind, Server(tmp_path, arguments=("--inline", behind.url), **settings) as server:
+        assert server.post("traces", body, json_body=True) == 200
+        assert behind.bodies == [("/v1/traces", body)]

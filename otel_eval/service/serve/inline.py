@@ -134,7 +134,7 @@ class Inline:
 
     def _is_held(self, trace: TraceEnvelope, size: int) -> bool:
         """Whether results may still come for a trace, and there is room to wait for them."""
-        if not trace.spans or self.held_bytes + size > self.max_held_bytes:
+        if not trace.spans or self.held_bytes + size > self.max_held_bytes or not any(run.rate for run in self.plan.runs):
             return False
         row = self.store.progress.trace(trace.trace_id)
         if row is not None and row.scored_s is not None:
