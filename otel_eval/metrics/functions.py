@@ -27,5 +27,5 @@ def module_from_name(name: str, path: str) -> Any:
         return import_module(name)
     except Exception as error:
         raise ValueError(
-            f"{path!r}: importing module {name!r} failed with {type(error).__name__}; it must be importable from where otel-eval runs"
+            f"{path!r}: importing module {name!r} failed with {type(error).__name__}; for a module in this folder set PYTHONPATH=."
         ) from error

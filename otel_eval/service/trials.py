@@ -15,6 +15,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -193,7 +194,7 @@ def _value(record: Mapping[str, Any], members: Sequence[str]) -> float | None:
     value = record[name] if name is not None else None
     if value is None:
         return None
-    if not isinstance(value, bool | int | float):
+    if not isinstance(value, bool | int | float) or not isfinite(value):
         raise InputError(f"{name} is no number, true, false or null")
     return float(value)
 

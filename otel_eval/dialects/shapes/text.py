@@ -46,7 +46,7 @@ def _container(text: str, notes: Notes | None) -> Any:
     except ValueError:
         pass
     try:
-        return json.loads(text, strict=False)  # NaN, lone surrogates, control characters, deep nesting
+        return _whole_characters(json.loads(text, strict=False))  # NaN, lone surrogates, control characters, deep nesting
     except (ValueError, RecursionError):
         pass
     literal = _literal(text)
@@ -58,6 +58,15 @@ def _container(text: str, notes: Notes | None) -> Any:
     if notes is not None:
         notes.add(GapReason.TRUNCATED)
     return salvaged
+
+
+def _whole_characters(value: Any) -> Any:
+    """The value with half surrogate pairs (text that was cut inside a character) as U+FFFD: no store and no sink could write them."""
+    text = json.dumps(value, ensure_ascii=False)
+    if text.isascii():
+        return value
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value if whole == text else json.loads(whole)
 
 
 def _literal(text: str) -> Any:

@@ -27,7 +27,7 @@ MESSAGES = [
         ('"words"', "words"),
         ("[NaN, Infinity]", [float("nan"), float("inf")]),
         ('{"a": "line\nbreak"}', {"a": "line\nbreak"}),
-        ('["\\ud83d"]', ["\ud83d"]),
+        ('["\\ud83d"]', ["\ufffd"]),
         ("{'a': None, 'b': [True]}", {"a": None, "b": [True]}),
         ("('x', 'y')", "('x', 'y')"),
         ("words", "words"),
@@ -74,3 +74,10 @@ def test_deep_and_long_texts_end() -> None:
     """Nesting beyond any reader's depth and huge texts come back without an error."""
     for text in ("[" * 100_000, "[" * 5_000 + "]" * 5_000, '{"a":' * 10_000, "[" + "1," * 200_000, "(" * 10_000, "[" + "-" * 50_000):
         value_from_text(text, Notes())
+
+
+@pytest.mark.parametrize("text", ['[{"content": "cut \\ud83d"}]', '{"a": ["\\ude00 and \\ud800", "🌤"]}'])
+def test_half_characters_become_replacement_characters(text: str) -> None:
+    """Text that an instrumentation cut inside a character can be written out again, by a store or a sink."""
+    got = json.dumps(value_from_text(text), ensure_ascii=False)
+    assert "\ufffd" in got.encode().decode()

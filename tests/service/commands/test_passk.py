@@ -217,3 +217,11 @@ def test_the_recorded_cases() -> None:
         for each in found[name]["pass_hat_k"]:
             assert each["value"] == pytest.approx(case["expected_value"], abs=1e-12)
             assert each["per_task"] == pytest.approx(case["expected_per_task"], abs=1e-12)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_what_is_no_number_is_refused(number: str) -> None:
+    """NaN is no failed trial and Infinity no passed one: the line is named."""
+    result = passk("-", stdin=f'{{"task": "a", "reward": 1}}\n{{"task": "a", "reward": {number}}}\n')
+    assert result.exit_code == 2
+    assert "line 2: reward is no number" in result.output
