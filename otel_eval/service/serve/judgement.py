@@ -46,10 +46,14 @@ def is_fragment(row: TraceRow) -> bool:
     return bool(row.spans or row.logs) and not row.root_ended and not row.is_session and not row.end_marked
 
 
+def _may_lack_parents(trace: TraceRow) -> bool:
+    """A marked end stands for the spans around it, which end after it; and what came long before the first GenAI span was not kept."""
+    return trace.end_marked or trace.released
+
+
 def of_read(read: Read, conversation: Conversation | None, traces: Iterable[TraceRow], *, score_fragments: bool) -> Settled | None:
-    """What reading decides; None where there is a conversation with words, and all of it. An end that was marked stands for the spans
-    around it, which end after it."""
-    if read.missing_parents and not score_fragments and not any(trace.end_marked for trace in traces):
+    """What reading decides; None where there is a conversation with words, and all of it."""
+    if read.missing_parents and not score_fragments and not any(_may_lack_parents(trace) for trace in traces):
         return settled(UnitOutcome.FRAGMENT, "no_parent", f"{read.missing_parents} spans that others are inside of never came")
     if conversation is None:
         return settled(UnitOutcome.NOT_UNDERSTOOD, "no_conversation", _what_was_met(read))

@@ -10,7 +10,7 @@ from otel_eval.service.serve.reading import Family
 from otel_eval.service.serve.replicas import Replicas
 from tests.captures import capture, names
 from tests.fakes.bench import Bench
-from tests.fakes.spans import BASE, SECOND, agent, chat, says, trace_id, user
+from tests.fakes.spans import BASE, SECOND, agent, chat, says, span, trace_id, user
 
 ID = {"gen_ai.conversation.id": "talk-1"}
 START_S = BASE / SECOND
@@ -67,6 +67,30 @@ def test_no_captured_instrumentation_leaves_out_parents() -> None:
         assert len(list(family.of(capture(name).batches()))) == len(capture(name).requests)
     assert len(family.named) > 1000
     assert not family.named - family.known
+
+
+def test_a_parent_that_was_not_kept_is_not_missing() -> None:
+    """What comes without anything of GenAI is let go once its trace is over; a call that comes later is scored all the same."""
+
+    async def run() -> list[str]:
+        b = Bench()
+        call, _, _ = turn(1)
+        await b.send(span(5, {"http.method": "GET"}, parent=9, start=100, end=103), span(9, {"http.method": "GET"}, start=100, end=103))
+        await b.after(11)
+        seen = [b.outcome_name("trace", trace_id(1))]
+        await b.after(60)
+        await b.send(*turn(2))  # the store tidies up beside its writes
+        await b.after(11)
+        kept = b.store.progress.trace(trace_id(1))
+        assert kept is not None
+        assert kept.released
+        await b.send(call)
+        await b.after(11)
+        seen.append(b.outcome_name("trace", trace_id(1)))
+        b.close()
+        return seen
+
+    assert asyncio.run(run()) == ["no_genai_content", "scored"]
 
 
 def test_a_parent_that_comes_late_mends_it() -> None:
