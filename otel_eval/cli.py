@@ -296,7 +296,7 @@ def score(**options: Any) -> int:
     metavar="K",
     type=click.IntRange(min=1),
     multiple=True,
-    help="How many trials must all pass; may be repeated. Without it: 1, 2, … up to the smallest number of trials of a task.",
+    help="How many trials must all pass; may be repeated. Without it: 1, 2, … up to the smallest number of trials of a task, and to 10 at most.",
 )
 @click.option(
     "--passed-from",

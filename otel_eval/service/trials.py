@@ -23,6 +23,8 @@ from otel_eval.errors import InputError
 from otel_eval.metrics.pass_hat_k import PASSED_FROM, TaskTrials, Trial, task_trials
 
 STDIN = "-"
+MOST_TRIALS = 100_000
+"""Of one task in one line of counts: binomials of more take minutes, and nobody runs a task so often."""
 TRIALS = "trials"
 """The name of what is no result of ours and names no metric."""
 _TASK_MEMBERS = ("task", "task_id")
@@ -45,6 +47,8 @@ class TrialSet:
     """Results that name no task; they are no trials."""
     of_turns: int = 0
     """Results of single turns: no trial has one result then."""
+    contradicted: int = 0
+    """Verdicts whose place another verdict of the same trial took, later in the file."""
 
     def tasks(self, passed_from: float = PASSED_FROM) -> tuple[TaskTrials, ...]:
         """The trials counted by task; counts of one task from several lines are added up."""
@@ -148,6 +152,8 @@ def _counts(record: Mapping[str, Any], task: str) -> TaskTrials:
     n, c = record.get("n"), record.get("c")
     if type(n) is not int or type(c) is not int or not 0 <= c <= n:
         raise InputError(f"n and c of {task!r} are no counts: expected whole numbers with 0 ≤ c ≤ n")
+    if n > MOST_TRIALS:
+        raise InputError(f"n of {task!r} is {n}: expected no more than {MOST_TRIALS} trials of a task")
     return TaskTrials(task=task, n=n, c=c)
 
 
@@ -173,7 +179,10 @@ def _add_trial(found: TrialSet, record: Mapping[str, Any], names: _Names) -> Non
 
 
 def _put(found: TrialSet, trial: Trial, why: str, name: str, names: _Names) -> None:
-    found.trials[names.file, trial.task, name] = trial, why
+    key = names.file, trial.task, name
+    earlier = found.trials[key][0].value if key in found.trials else None
+    found.contradicted += earlier is not None and trial.value is not None and earlier != trial.value
+    found.trials[key] = trial, why
 
 
 def _trial_name(record: Mapping[str, Any], names: _Names) -> str:

@@ -13,6 +13,8 @@ from otel_eval.service.trials import TrialSet, trial_sets_from_paths
 from otel_eval.sinks.table import one_line
 
 DONE, UNUSABLE = 0, 2
+MOST_K = 10
+"""So far k goes where none is named: a row for each of a thousand trials is no table to read."""
 _HEAD = ("trials of", "k", "pass^k", "95 % interval", "tasks", "n", "c", "no verdict")
 _RIGHT = frozenset(_HEAD) - {"trials of", "95 % interval"}
 
@@ -26,6 +28,8 @@ class Found:
     left_out: tuple[TaskTrials, ...] = ()
     values: tuple[PassHatK, ...] = ()
     fault: str | None = None
+    most_k: int | None = None
+    """The greatest k that could be asked for, where fewer are shown than that."""
 
 
 def run(
@@ -90,10 +94,11 @@ def _found(trials: TrialSet, ks: Sequence[int], *, passed_from: float, leave_out
         return Found(trials=trials, tasks=tasks, left_out=left_out, fault=f"no task has {least} trials with a verdict")
     try:
         most = min(task.n for task in kept)
-        values = tuple(pass_hat_k_over_tasks(kept, k=k) for k in wanted or range(1, max(1, most) + 1))
+        values = tuple(pass_hat_k_over_tasks(kept, k=k) for k in wanted or range(1, min(max(1, most), MOST_K) + 1))
     except TooFewTrials as error:
         return Found(trials=trials, tasks=kept, fault=f"{error}: --leave-out-short")
-    return Found(trials=trials, tasks=kept, left_out=left_out, values=values)
+    most_k = most if not wanted and most > MOST_K else None
+    return Found(trials=trials, tasks=kept, left_out=left_out, values=values, most_k=most_k)
 
 
 def members_of(found: Found) -> dict[str, Any]:
@@ -157,6 +162,10 @@ def _remarks(found: Found) -> Iterator[str]:
         yield f"{name}: {without.total()} trials without a verdict are not counted ({reasons})"
     if found.trials.without_task:
         yield f"{name}: {found.trials.without_task} results name no task and are not counted"
+    if found.trials.contradicted:
+        yield f"{name}: {found.trials.contradicted} trials have another verdict later in the same file: the last one counts"
+    if found.most_k:
+        yield f"{name}: shown are k from 1 to {MOST_K} of up to {found.most_k}; name others with -k"
     if found.left_out:
         yield f"{name}: {len(found.left_out)} tasks with too few trials are left out"
     if found.fault:

@@ -225,3 +225,26 @@ def test_what_is_no_number_is_refused(number: str) -> None:
     result = passk("-", stdin=f'{{"task": "a", "reward": 1}}\n{{"task": "a", "reward": {number}}}\n')
     assert result.exit_code == 2
     assert "line 2: reward is no number" in result.output
+
+
+def test_without_k_ten_are_shown(tmp_path: Path) -> None:
+    """However many trials a task has, k goes to ten and a sentence says so; a greater one can be named."""
+    path = written(tmp_path / "counts.jsonl", [{"task": "a", "n": 100_000, "c": 99_999}])
+    told = passk("--json", path)
+    assert [each["k"] for each in json.loads(told.stdout)[0]["pass_hat_k"]] == list(range(1, 11))
+    assert "shown are k from 1 to 10 of up to 100000" in told.stderr
+    assert values(members("-k", "20", path)) == pytest.approx({20: 1 - 20 / 100_000})
+
+
+def test_more_trials_than_can_be_counted_are_refused() -> None:
+    """The line is named with the bound, at once."""
+    told = passk("-", stdin='{"task": "a", "n": 1000000000, "c": 999999999}\n')
+    assert told.exit_code == 2
+    assert "line 1: n of 'a' is 1000000000: expected no more than 100000" in told.stderr
+
+
+def test_verdicts_that_contradict_each_other_are_told(tmp_path: Path) -> None:
+    """The later of two verdicts of a trial counts, and how many there were is said; the same verdict twice is none of them."""
+    verdicts = [("1", True), ("1", False), ("2", True), ("2", True), ("3", None), ("3", True)]
+    told = passk("-k", "1", written(tmp_path / "in.jsonl", [{"task": "a", "trial": n, "passed": p} for n, p in verdicts]))
+    assert "1 trials have another verdict later in the same file: the last one counts" in told.stderr
