@@ -296,7 +296,7 @@ def score(**options: Any) -> int:
     metavar="K",
     type=click.IntRange(min=1),
     multiple=True,
-    help="How many trials must all pass; may be repeated. Without it: 1, 2, … up to the smallest number of trials of a task, and to 10 at most.",
+    help="How many trials must all pass; may be repeated. Without it: 1, 2, … up to the smallest number of trials of a task, at most 10.",
 )
 @click.option(
     "--passed-from",

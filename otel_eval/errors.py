@@ -7,6 +7,7 @@
     ├── InputError      these bytes are no good: never send them again
     ├── Overloaded      no room now: send again later
     ├── StoreError      the store cannot be read or written; what it acknowledged stands
+    │   └── NotStorable disk and file are well: what it was given is at fault
     ├── JudgeError      a judge gave no usable verdict; `reason` says why
     └── SinkError       results could not be written
 
@@ -44,6 +45,10 @@ class Overloaded(OtelEvalError):
 
 class StoreError(OtelEvalError):
     """The store cannot be read or written: nothing of what was asked was done. Whoever sent it may send it again."""
+
+
+class NotStorable(StoreError):
+    """The store refused what it was given, and not for want of a disk or a file: given once more, it will refuse it again."""
 
 
 class JudgeError(OtelEvalError):

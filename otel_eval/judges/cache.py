@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from otel_eval.errors import JudgeError
 from otel_eval.judges.base import Judge, Question, Reply, question_key
 from otel_eval.model import JudgeUse
+from otel_eval.model.characters import whole
 
 _KEPT_FAILURES = frozenset({"judge_filtered", "judge_refused"})
 _TTL_S = 30 * 86_400.0
@@ -88,7 +89,7 @@ def _text_from_reply(reply: Reply) -> str:
         "source": reply.confidence_source,
         "notes": dict(reply.notes),
     }
-    return json.dumps(kept, ensure_ascii=False)
+    return whole(json.dumps(kept, ensure_ascii=False))
 
 
 def _reply_from_text(text: str) -> Reply:

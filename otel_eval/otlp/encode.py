@@ -10,6 +10,7 @@ from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord as LogRecordMessage
 
 from otel_eval.model import AnyValue, Attributes
+from otel_eval.model.characters import whole
 from otel_eval.model.span import no_attributes
 
 SEVERITY_INFO = 9
@@ -59,19 +60,19 @@ def _record(event: EventOut) -> LogRecordMessage:
         span_id=bytes.fromhex(event.span_id or ""),
     )
     if event.body:
-        record.body.string_value = _text(event.body)
+        record.body.string_value = whole(event.body)
     record.attributes.extend(pairs_from_attributes(event.attributes))
     return record
 
 
 def pairs_from_attributes(attributes: Mapping[str, AnyValue]) -> list[KeyValue]:
     """Attributes as OTLP writes them."""
-    return [KeyValue(key=_text(key), value=_any_value(value)) for key, value in attributes.items()]
+    return [KeyValue(key=whole(key), value=_any_value(value)) for key, value in attributes.items()]
 
 
 def _any_value(value: Any) -> AnyValueMessage:
     if isinstance(value, str):
-        return AnyValueMessage(string_value=_text(value))
+        return AnyValueMessage(string_value=whole(value))
     if isinstance(value, bool):
         return AnyValueMessage(bool_value=value)
     if isinstance(value, int):
@@ -94,10 +95,3 @@ def _compound(value: Any) -> AnyValueMessage:
     elif value is not None:
         raise TypeError(f"OTLP has no value for {type(value).__name__!r}: expected text, bool, number, bytes, list or mapping")
     return message
-
-
-def _text(value: str) -> str:
-    """The text with half surrogate pairs as U+FFFD, which UTF-8 cannot hold."""
-    if value.isascii():
-        return value
-    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -6,6 +6,7 @@ from typing import Any, TextIO
 
 from otel_eval.errors import SinkError
 from otel_eval.model import Conversation, Failed, Outcome, Report, Result, Score, Skipped
+from otel_eval.model.characters import whole
 
 
 class JsonlSink:
@@ -27,7 +28,7 @@ class JsonlSink:
 def text_from_report(report: Report) -> str:
     """The lines of a report, each with its end."""
     lines = [json.dumps(object_from_result(report, result), ensure_ascii=False, default=str) for result in report.results]
-    return "".join(f"{line}\n" for line in lines)
+    return whole("".join(f"{line}\n" for line in lines))
 
 
 def object_from_result(report: Report, result: Result) -> dict[str, Any]:

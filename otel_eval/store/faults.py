@@ -4,7 +4,7 @@ import errno
 import sqlite3
 from pathlib import Path
 
-from otel_eval.errors import OtelEvalError, Overloaded, StoreError
+from otel_eval.errors import NotStorable, OtelEvalError, Overloaded, StoreError
 
 RETRY_FULL_S, RETRY_LOCKED_S = 10.0, 2.0
 """A full disk is not emptied at once; a lock by another program is short."""
@@ -13,7 +13,8 @@ ENVIRONMENT: tuple[type[Exception], ...] = (sqlite3.OperationalError, sqlite3.Da
 
 
 def error_from_fault(fault: Exception, place: str) -> OtelEvalError:
-    """The error of ours for what went wrong at the store in `place`: Overloaded where waiting helps, else StoreError."""
+    """The error of ours for what went wrong at the store in `place`: Overloaded where waiting helps, NotStorable where the content is
+    at fault, else StoreError."""
     if isinstance(fault, OtelEvalError):
         return fault
     kind = kind_of(fault)
@@ -23,7 +24,8 @@ def error_from_fault(fault: Exception, place: str) -> OtelEvalError:
         )
     if kind == "locked":
         return Overloaded(f"the store {place!r} is locked by another program: close it", retry_after_s=RETRY_LOCKED_S)
-    return StoreError(f"the store {place!r} {_SENTENCES[kind]} ({type(fault).__name__}, {_name_of(fault)})")
+    made = NotStorable if kind == "other" else StoreError
+    return made(f"the store {place!r} {_SENTENCES[kind]} ({type(fault).__name__}, {_name_of(fault)})")
 
 
 _SENTENCES = {

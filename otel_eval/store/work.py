@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
+from otel_eval.model.characters import whole
 from otel_eval.store.access import Access
 from otel_eval.store.progress import place_of, set_release
 from otel_eval.store.rows import QUEUES, Depth, Finished, Queue, Unit, Work
@@ -91,7 +92,7 @@ def _add(db: sqlite3.Connection, work: Work, now_s: float) -> None:
             work.seen_s,
             work.probability,
             work.selected_by,
-            work.facts,
+            whole(work.facts),
         ),
     )
     table, column, key = place_of(work.unit)
@@ -133,7 +134,7 @@ def finish(db: sqlite3.Connection, done: Finished, now_s: float) -> bool:
         return False
     db.executemany(
         "INSERT OR IGNORE INTO results (id, kind, key, revision, at_s, metric, outcome, reason, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [(r.id, unit.kind, unit.key, done.revision, now_s, r.metric, r.outcome, r.reason, r.data) for r in done.results],
+        [(r.id, unit.kind, unit.key, done.revision, now_s, r.metric, r.outcome, whole(r.reason), whole(r.data)) for r in done.results],
     )
     db.executemany(
         "INSERT INTO outbox (sink, kind, key, revision, created_s, not_before_s, payload) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -171,10 +172,10 @@ def set_outcome(db: sqlite3.Connection, done: Finished, now_s: float) -> bool:
             now_s,
             done.outcome,
             done.reason,
-            done.detail,
+            whole(done.detail),
             done.probability,
             done.selected_by,
-            done.facts,
+            whole(done.facts),
         ),
     )
     if before is not None:

@@ -34,3 +34,8 @@ def test_what_has_no_score_has_no_value() -> None:
     assert written(Skipped(reason=SkipReason.UNDEFINED))["reason"] == "undefined"
     failed = written(Failed(error_type=FailReason.REPLY_EMPTY, detail="d"))
     assert (failed["error_type"], "value" in failed) == ("reply_empty", False)
+
+
+def test_half_characters_are_written_as_replacements() -> None:
+    """A line can be written in UTF-8 whatever a judge or an application cut."""
+    assert written(Score(value=1.0, explanation="cut \ud83d"))["explanation"] == "cut \ufffd"

@@ -232,3 +232,17 @@ def test_traces_come_in_the_order_in_which_they_are_asked_for(store: Store) -> N
     assert store.records.with_outcome([unit(1), talk("a")]) == set()
     store.queues.finish(finished(talk("a"), store)).result()
     assert store.records.with_outcome([unit(1), talk("a")]) == {talk("a")}
+
+
+def test_half_characters_are_stored_as_replacements(store: Store) -> None:
+    """What was cut inside a character keeps neither a unit out of a queue nor its outcome out of the store."""
+    put(store, arrival(1, due_s=START_S))
+    store.queues.add([Work(unit=unit(1), revision=1, queue="estimate", seen_s=last_s(store), facts="cut \ud83d")]).result()
+    (work,) = store.queues.claim("estimate", limit=1).result()
+    assert work.facts == "cut \ufffd"
+    result = ResultRow(id="i", metric="m", outcome="score", reason="cut \ud83d", data="cut \ud83d")
+    store.queues.finish(finished(unit(1), store, detail="cut \ud83d", facts="cut \ud83d", results=(result,))).result()
+    record = store.records.record(unit(1))
+    assert record is not None
+    assert record.outcome is not None
+    assert {record.outcome.detail, record.outcome.facts, record.results[0].reason, record.results[0].data} == {"cut \ufffd"}

@@ -9,6 +9,8 @@ import ast
 import re
 from typing import Any
 
+from otel_eval.model.characters import whole_value
+
 _STARTS = re.compile(r"\[?\s*[A-Z][A-Za-z0-9_.]*\(\s*_?[a-z]\w*=")
 _ENUM = re.compile(r"<[\w.]+: ('[^']*'|\"[^\"]*\"|-?\d+)>")
 _OPAQUE = re.compile(r"<[A-Za-z_][\w. ]*(?: object)? at 0x[0-9a-f]+>")
@@ -34,7 +36,7 @@ def value_from_repr(text: str) -> Any:
 
 def _value(node: ast.expr) -> Any:
     if isinstance(node, ast.Constant):
-        return node.value
+        return whole_value(node.value)
     if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
         return [_value(e) for e in node.elts]
     if isinstance(node, ast.Dict):

@@ -8,6 +8,7 @@ from pydantic_core import from_json
 
 from otel_eval.dialects.shapes.notes import Notes
 from otel_eval.model import GapReason
+from otel_eval.model.characters import whole, whole_value
 
 _OPENERS = frozenset("[{")
 _MAX_LITERAL = 200_000  # characters; ast is slow and deep, and real reprs of calls and results are short
@@ -65,8 +66,8 @@ def _whole_characters(value: Any) -> Any:
     text = json.dumps(value, ensure_ascii=False)
     if text.isascii():
         return value
-    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return value if whole == text else json.loads(whole)
+    mended = whole(text)
+    return value if mended == text else json.loads(mended)
 
 
 def _literal(text: str) -> Any:
@@ -74,7 +75,7 @@ def _literal(text: str) -> Any:
     if len(text) > _MAX_LITERAL:
         return None
     try:
-        value = ast.literal_eval(text.rstrip())
+        value = whole_value(ast.literal_eval(text.rstrip()))
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return None
     return list(value) if isinstance(value, (list, tuple)) else value if isinstance(value, dict) else None

@@ -9,6 +9,7 @@ from typing import Any
 from otel_eval.errors import ConfigError, InputError
 from otel_eval.exchange.json_text import text_from_value
 from otel_eval.metrics.pass_hat_k import PASSED_FROM, PassHatK, TaskTrials, TooFewTrials, pass_hat_k_over_tasks
+from otel_eval.model.characters import whole
 from otel_eval.service.trials import TrialSet, trial_sets_from_paths
 from otel_eval.sinks.table import one_line
 
@@ -48,7 +49,7 @@ def run(
     sets = _chosen(trial_sets_from_paths(paths, task_key=task_key, stdin=sys.stdin.buffer), metrics, task_key)
     found = [_found(each, k, passed_from=passed_from, leave_out_short=leave_out_short) for each in sets]
     lines = [text_from_value([members_of(each) for each in found])] if as_json else _text(found, by_task=by_task)
-    sys.stdout.buffer.writelines(f"{line}\n".encode() for line in lines)
+    sys.stdout.buffer.writelines(f"{whole(line)}\n".encode() for line in lines)
     for each in found:
         for sentence in _remarks(each):
             sys.stderr.write(f"otel-eval: {sentence}\n")

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from otel_eval.errors import ConfigError, OtelEvalError
 from otel_eval.model import Failed, Report
+from otel_eval.model.characters import whole
 from otel_eval.otlp.endpoint import endpoint_from_env, url_of_signal
 from otel_eval.scoring import Settings, score_conversations
 from otel_eval.service.convert import Conversion, conversations_from_paths
@@ -183,7 +184,7 @@ def _write(path: Path | None, make: Any) -> None:
     if path is None:
         return
     try:
-        path.write_text(make(), encoding="utf-8")
+        path.write_text(whole(make()), encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{str(path)!r} cannot be written: {error.strerror}") from error
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from otel_eval.errors import OtelEvalError, Overloaded, StoreError
+from otel_eval.errors import NotStorable, OtelEvalError, Overloaded, StoreError
 from otel_eval.model import FailReason, UnitOutcome
 from otel_eval.service.serve.judgement import settled
 from otel_eval.service.serve.rating import Rated, Rater
@@ -134,6 +134,8 @@ class Worker:
                 await self._give_back(work)
                 return
             await self._commit(work, rated)
+        except NotStorable as fault:
+            await self._failed(work, type(fault).__name__)
         except (Overloaded, StoreError) as fault:
             self.counts.faults[type(fault).__name__] += 1
             self._hold()
@@ -151,7 +153,7 @@ class Worker:
             self.counts.scored[work.queue] += 1
 
     async def _failed(self, work: Work, name: str) -> None:
-        """An error that nobody foresaw: the unit is tried again, and after some times that is what became of it."""
+        """An error that nobody foresaw, or a result that the store refuses: some tries later that is the unit's outcome."""
         self.counts.faults[name] += 1
         self._failures[work.unit] += 1
         if self._failures[work.unit] < _MOST_FAILURES:

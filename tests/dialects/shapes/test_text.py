@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from otel_eval.dialects.shapes.notes import Notes
+from otel_eval.dialects.shapes.reprs import value_from_repr
 from otel_eval.dialects.shapes.text import value_from_text
 from otel_eval.model import GapReason
 from tests.fakes.spans import reasons
@@ -76,8 +77,13 @@ def test_deep_and_long_texts_end() -> None:
         value_from_text(text, Notes())
 
 
-@pytest.mark.parametrize("text", ['[{"content": "cut \\ud83d"}]', '{"a": ["\\ude00 and \\ud800", "🌤"]}'])
+@pytest.mark.parametrize("text", ['[{"content": "cut \\ud83d"}]', '{"a": ["\\ude00 and \\ud800", "🌤"]}', "[{'a': ('cut \\ud83d',)}]"])
 def test_half_characters_become_replacement_characters(text: str) -> None:
     """Text that an instrumentation cut inside a character can be written out again, by a store or a sink."""
     got = json.dumps(value_from_text(text), ensure_ascii=False)
     assert "\ufffd" in got.encode().decode()
+
+
+def test_half_characters_in_a_repr_of_objects() -> None:
+    """The same holds for texts inside constructor calls."""
+    assert value_from_repr("Message(text='cut \\ud83d')") == {"__class__": "Message", "text": "cut \ufffd"}

@@ -343,6 +343,25 @@ def test_a_judge_that_is_down_is_waited_for(bench: Callable[..., Bench]) -> None
     run(told)
 
 
+def test_what_the_store_refuses_is_an_outcome(bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A unit whose own content the store will not take is tried some times and then over; the ones beside it are scored at once."""
+
+    async def told() -> None:
+        b = bench()
+        monkeypatch.setattr(b.sink, "payload", lambda report: object() if trace_id(1) in report.conversation.trace_ids else b"x")
+        await b.send(*turn(1, "Hi", "Hello"))
+        await b.send(*turn(2, "Hi there", "Hello"))
+        await b.after(11)
+        refused = b.outcome("trace", trace_id(1))
+        assert refused is not None
+        assert (refused.outcome, refused.reason) == ("not_understood", "scorer_error")
+        assert "NotStorable" in refused.detail
+        assert b.outcome_name("trace", trace_id(2)) == "scored"
+        assert b.parts.worker.held_until == 0.0
+
+    run(told)
+
+
 def test_patience_with_a_judge_ends(bench: Callable[..., Bench]) -> None:
     """When the patience is over, that the judge could not be asked is the result, with its reason."""
 
