@@ -254,7 +254,13 @@ def dialects(**options: Any) -> int:
     metavar="METRIC=VALUE",
     type=WORDS,
     multiple=True,
-    help="Exit code 1 if the mean of a metric is lower; may be repeated.",
+    help="Exit code 1 if the mean of a metric is lower; may be repeated. What failed is not in the mean: see --max-failed.",
+)
+@click.option(
+    "--max-failed",
+    metavar="SHARE",
+    type=Number(min=0, max=1),
+    help="Exit code 1 if a greater share of a metric's results failed, of those that it applies to: 0 for none.",
 )
 @click.option(
     "--dataset",

@@ -22,6 +22,16 @@ class MetricTally:
         return sum(self.values) / len(self.values) if self.values else None
 
     @property
+    def applied(self) -> int:
+        """Results of conversations that the metric applies to."""
+        return len(self.values) + self.failed.total()
+
+    @property
+    def failed_share(self) -> float:
+        """The share of them that has no value."""
+        return self.failed.total() / self.applied if self.applied else 0.0
+
+    @property
     def interval(self) -> tuple[float, float] | None:
         """95 % interval of the rate, where every value is 0 or 1."""
         if not self.values or any(v not in (0.0, 1.0) for v in self.values):

@@ -26,7 +26,7 @@ from otel_eval.service.progress import unwatched, watch_for
 from otel_eval.service.score.options import Options, Plan, plan_from_conversion, prepared_from_options
 from otel_eval.service.score.resume import Earlier, opened
 from otel_eval.service.score.summaries import junit_from_rows, markdown_from_rows
-from otel_eval.service.score.thresholds import missed, refuse_unknown, thresholds_from_texts
+from otel_eval.service.score.thresholds import held, refuse_unknown, thresholds_from_texts
 from otel_eval.service.tally import Tally
 from otel_eval.sinks.base import Sink
 from otel_eval.sinks.jsonl import JsonlSink, object_from_result
@@ -68,18 +68,18 @@ def run(**given: Any) -> int:
         _say(line)
     if work.unsent is not None:
         raise ConfigError(f"not all results were sent with --otlp: {work.unsent}")
-    return _end(work.tally, thresholds)
+    return _end(work.tally, thresholds, options.max_failed)
 
 
-def _end(tally: Tally, thresholds: Mapping[str, float]) -> int:
-    """The exit code, with a sentence where it is not 0 or nothing has a value."""
-    misses = list(missed(thresholds, tally))
+def _end(tally: Tally, thresholds: Mapping[str, float], most_failed: float | None) -> int:
+    """The exit code, with a sentence for each threshold, where it is not 0, and where nothing has a value."""
+    told = list(held(thresholds, most_failed, tally))
     nothing = tally.nothing_scored()
-    for line in [*misses, *([nothing] if nothing else [])]:
+    for line in [*(each.sentence for each in told), *([nothing] if nothing else [])]:
         _say(line)
     if nothing and tally.has_failures:
         return NOTHING_SCORED
-    return MISSED if misses else DONE
+    return DONE if all(each.is_met for each in told) else MISSED
 
 
 def _refuse_places(options: Options) -> None:

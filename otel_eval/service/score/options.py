@@ -58,6 +58,7 @@ class Options:
     concurrency: int = 16
     out: Path | None = None
     fail_under: tuple[str, ...] = ()
+    max_failed: float | None = None
     junit: Path | None = None
     markdown: Path | None = None
 

@@ -1,10 +1,11 @@
-"""Thresholds for continuous integration: `--fail-under METRIC=VALUE`."""
+"""Thresholds for continuous integration: `--fail-under METRIC=VALUE`, `--max-failed SHARE`."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from otel_eval.errors import ConfigError
-from otel_eval.service.tally import Tally
+from otel_eval.service.tally import MetricTally, Tally
 
 
 def thresholds_from_texts(texts: Sequence[str]) -> dict[str, float]:
@@ -39,11 +40,32 @@ def refuse_unknown(thresholds: Mapping[str, float], metrics: Sequence[str]) -> N
             )
 
 
-def missed(thresholds: Mapping[str, float], tally: Tally) -> Iterator[str]:
-    """A sentence for each threshold that was not met. A metric without any score has not met it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A threshold, held against what came out."""
+
+    sentence: str
+    is_met: bool
+
+
+def held(thresholds: Mapping[str, float], most_failed: float | None, tally: Tally) -> Iterator[Held]:
+    """Each threshold in a sentence, met or not: a mean says little where most results have none.
+
+    A metric without any score has not met its least mean. `most_failed` is held against each metric, and told only where it is exceeded.
+    """
     for name, least in thresholds.items():
-        mean = tally.metrics[name].mean
-        if mean is None:
-            yield f"{name} has no score; {least:g} was asked for"
-        elif mean < least:
-            yield f"{name} is {mean:.3f}; {least:g} was asked for"
+        yield _held_mean(name, least, tally.metrics[name])
+    for name, found in tally.metrics.items():
+        if most_failed is not None and found.failed_share > most_failed:
+            yield Held(
+                sentence=f"{name} failed on {found.failed.total()} of {found.applied} results; "
+                f"a share of {most_failed:g} at most was asked for",
+                is_met=False,
+            )
+
+
+def _held_mean(name: str, least: float, found: MetricTally) -> Held:
+    counted = f"of {len(found.values)} results, {found.failed.total()} failed"
+    if found.mean is None:
+        return Held(sentence=f"{name} has no score ({counted}); {least:g} was asked for", is_met=False)
+    return Held(sentence=f"{name} is {found.mean:.3f} ({counted}); {least:g} was asked for", is_met=found.mean >= least)

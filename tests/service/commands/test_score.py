@@ -280,8 +280,8 @@ def test_a_file_that_is_not_ours_is_not_touched(conversations: Path, tmp_path: P
 @pytest.mark.parametrize(
     ("threshold", "code", "said"),
     [
-        ("agent_goal_accuracy=0.5", 0, ""),
-        ("agent_goal_accuracy=0.8", 1, "agent_goal_accuracy is 0.500; 0.8 was asked for"),
+        ("agent_goal_accuracy=0.5", 0, "agent_goal_accuracy is 0.500 (of 10 results, 0 failed); 0.5 was asked for"),
+        ("agent_goal_accuracy=0.8", 1, "agent_goal_accuracy is 0.500 (of 10 results, 0 failed); 0.8 was asked for"),
         ("tool_call_f1=0.8", 2, "one of the metrics that are run"),
         ("agent_goal_accuracy=high", 2, "is no number"),
         ("agent_goal_accuracy=nan", 2, "is no number"),
@@ -293,6 +293,26 @@ def test_thresholds(conversations: Path, threshold: str, code: int, said: str) -
     result = score("--fail-under", threshold, str(conversations))
     assert result.exit_code == code
     assert said in result.stderr
+
+
+@pytest.mark.parametrize(("share", "code"), [("0.9", 0), ("0.8", 1), ("0", 1)])
+def test_most_that_may_fail(conversations: Path, share: str, code: int) -> None:
+    """A mean over the one conversation that was judged passes any threshold; `--max-failed` holds against how many were not."""
+    refusal = {"status": 400, "json": {"error": {"code": "content_filter"}}}
+    with judge_server([verdict(VERDICT), *[refusal] * 9]) as server:
+        asked = ("--check", "booked=Is it booked?", "--judge-model", "m", "--base-url", server.url, "--concurrency", "1")
+        result = score(*asked, "--fail-under", "check.booked=0.9", "--max-failed", share, str(conversations))
+    assert result.exit_code == code
+    assert "check.booked is 1.000 (of 1 results, 9 failed); 0.9 was asked for" in result.stderr
+    assert ("check.booked failed on 9 of 10 results" in result.stderr) == (code == 1)
+
+
+@pytest.mark.parametrize("share", ["-0.1", "1.1", "nan", "few"])
+def test_a_share_that_cannot_be(conversations: Path, share: str) -> None:
+    """Wrong usage, said before anything is scored."""
+    result = score("--max-failed", share, str(conversations))
+    assert result.exit_code == 2
+    assert "--max-failed" in result.stderr
 
 
 def test_a_metric_without_a_score_has_not_met_its_threshold(traces: Path) -> None:
