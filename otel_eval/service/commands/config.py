@@ -26,7 +26,7 @@ def run(*, action: str, config: Path | None = None, **_: Any) -> int:
         print(shown(loaded.config, loaded.origins), end="")
         return 0
     source = str(loaded.path) if loaded.path else "no file: defaults and environment"
-    for line in [f"configuration: {source}", *check_lines(loaded.config)]:
+    for line in [f"configuration: {source}", *(f"warning: {w}" for w in loaded.warnings), *check_lines(loaded.config)]:
         print(line)
     sys.stdout.flush()
     return 0
@@ -45,6 +45,8 @@ def check_lines(config: Config) -> Iterator[str]:
     yield f"store: {c.path}, up to {text_from_bytes(c.max_bytes)}; results kept {text_from_seconds(c.keep)}"
     plan = plan_from_config(config)
     yield from _completion_lines(config)
+    if not plan.runs:
+        yield "warning: metrics is empty: nothing is ever scored; leave the key out for the default metrics"
     for planned in plan.runs:
         yield _metric_line(planned, plan)
     yield from _judge_lines(config)
@@ -73,6 +75,11 @@ def _completion_lines(config: Config) -> Iterator[str]:
         f"a trace is read {text_from_seconds(c.trace_quiet)} after its last span (at most {text_from_seconds(c.trace_max_age)} after its "
         f"first), a conversation is over after {text_from_seconds(c.conversation_idle)} of silence"
     )
+    if c.trace_quiet > c.trace_max_age:
+        yield (
+            f"warning: completion.trace_quiet ({text_from_seconds(c.trace_quiet)}) is longer than completion.trace_max_age "
+            f"({text_from_seconds(c.trace_max_age)}): every trace is taken by its age, and the quiet time never counts"
+        )
     share = f"{s.triage_share:.0%} of what is judged may be triage" if s.rate < 1 and s.triage_share else "no triage"
     yield f"selection: {s.rate:.4g} of conversations; {share}"
 

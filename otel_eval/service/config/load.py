@@ -1,7 +1,7 @@
 """The configuration from a file and the environment; what is wrong is said once, for all keys, with the nearest name that exists."""
 
 import os
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ class Loaded:
     """The file; None where there was none."""
     origins: Mapping[str, str] = field(default_factory=dict)
     """Where each key was set: the file's name or the environment variable; without an entry it has its default."""
+    warnings: tuple[str, ...] = ()
+    """What was probably meant for us and is not: a sentence each."""
 
 
 def load_config(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Loaded:
@@ -43,9 +45,10 @@ def load_config(path: Path | None = None, environ: Mapping[str, str] | None = No
         _put(tree, key, _value(key, text))
         origins[key.name] = key.variable
     try:
-        return Loaded(config=Config.model_validate(tree), path=found, origins=origins)
+        config = Config.model_validate(tree)
     except ValidationError as error:
         raise ConfigError(_sentences(error, origins, found)) from None
+    return Loaded(config=config, path=found, origins=origins, warnings=tuple(_look_alikes(environ)))
 
 
 def config_from_mapping(tree: Mapping[str, Any]) -> Config:
@@ -126,7 +129,7 @@ def _get(tree: Any, path: tuple[str, ...]) -> Any:
 
 
 def _from_environment(environ: Mapping[str, str]) -> list[tuple[Key, str]]:
-    """Keys set by environment. ConfigError for a variable with our prefix that is no key's."""
+    """Keys set by environment; an empty variable sets nothing. ConfigError for a variable with our prefix that is no key's."""
     known = {key.variable: key for key in keys_of(Config)}
     found = []
     for name, text in environ.items():
@@ -135,8 +138,22 @@ def _from_environment(environ: Mapping[str, str]) -> list[tuple[Key, str]]:
         key = known.get(name.upper())
         if key is None:
             raise ConfigError(f"the environment variable {name!r} sets no key that there is{nearest(name.upper(), list(known))[:200]}")
-        found.append((key, text))
+        if text:
+            found.append((key, text))
     return found
+
+
+def _look_alikes(environ: Mapping[str, str]) -> Iterator[str]:
+    """A sentence for each variable that is a key's but for a doubled underscore."""
+    known = {_single(key.variable): key.variable for key in keys_of(Config)}
+    for name in environ:
+        meant = known.get(_single(name.upper()))
+        if meant is not None and not name.upper().startswith(PREFIX):
+            yield f"the environment variable {name!r} sets nothing: {meant} does, with two underscores between its parts"
+
+
+def _single(name: str) -> str:
+    return name.replace("__", "_")
 
 
 def _value(key: Key, text: str) -> Any:

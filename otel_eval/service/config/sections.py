@@ -1,8 +1,9 @@
 """The sections of `otel-eval.yaml`: each key with its default and what it means. Documents and the commented file are made from here."""
 
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from otel_eval.judges.cascade import ACCEPT, AUDIT
 from otel_eval.judges.habits import Rung
@@ -133,10 +134,19 @@ class SelectionConfig(Section):
     leaves out is not even read."""
 
 
+def _without_parameters(name: str) -> str:
+    """The name of a metric; ValueError where parameters are written behind it, as on the command line."""
+    bare, colon, parameter = name.partition(":")
+    if colon and re.match(r"\w+=", parameter):
+        key, _, value = parameter.partition("=")
+        raise ValueError(f"expected parameters beside the name, as in {{name: {bare}, parameters: {{{key}: {value}}}}}")
+    return name
+
+
 class MetricConfig(Section):
     """A metric to run. A bare name is short for `name: NAME`."""
 
-    name: str
+    name: Annotated[str, AfterValidator(_without_parameters)]
     """A built-in one, `check.NAME`, a plug-in's, or `module:function`."""
     parameters: dict[str, Any] = {}
     """What it is told; `otel-eval metrics show NAME` lists what it knows."""

@@ -18,6 +18,7 @@ def receive_settings(config: Config) -> ReceiveSettings:
     r = config.receive
     if not r.http.enabled and not r.grpc.enabled:
         raise ConfigError("receive.http.enabled and receive.grpc.enabled are both false: nothing would ever come in")
+    _refuse_one_port(r)
     token = secret_text(r.token, r.token_file, "receive.token_file")
     return ReceiveSettings(
         http=bind_from_text(r.http.endpoint) if r.http.enabled else None,
@@ -28,6 +29,13 @@ def receive_settings(config: Config) -> ReceiveSettings:
         max_held_bytes=r.max_held,
         max_connections=most_connections(),
     )
+
+
+def _refuse_one_port(r: ReceiveConfig) -> None:
+    """ConfigError where both receivers would listen at one address."""
+    http, grpc = bind_from_text(r.http.endpoint), bind_from_text(r.grpc.endpoint)
+    if r.http.enabled and r.grpc.enabled and http == grpc and http.port:
+        raise ConfigError(f"receive.http.endpoint and receive.grpc.endpoint are both {r.http.endpoint}: give each a port of its own")
 
 
 def _tls(r: ReceiveConfig) -> Tls | None:

@@ -42,7 +42,7 @@ def _say_started(scorer: Scorer) -> None:
     _log.info("configuration: %s; store: %s", source, store)
     for name, address in scorer.state.bound.items():
         _log.info("OTLP/%s on %s", name, address)
-    for warning in scorer.receiver.warnings:
+    for warning in (*scorer.loaded.warnings, *scorer.receiver.warnings):
         _log.warning("%s", warning)
     if scorer.state.judge_kind == "heuristic":
         _log.info("no judge model is named (judge.model): built-in rules judge, and their scores are marked `heuristic`")

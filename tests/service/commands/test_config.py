@@ -59,6 +59,7 @@ def test_check_says_what_it_comes_to(folder: Path) -> None:
         ("selektion: {}", "did you mean 'selection'"),
         ("metrics: [goal_accuracy]", "did you mean 'agent_goal_accuracy'"),
         ("receive: {http: {enabled: false}, grpc: {enabled: false}}", "nothing would ever come in"),
+        ("receive: {http: {endpoint: 'localhost:4317'}}", "both localhost:4317: give each a port of its own"),
         ("receive: {tls: {certificate_file: a.pem}}", "receive.tls.key_file is not"),
         ("judge: {budget: {day_usd: 5}, model: m, base_url: 'http://judge/v1'}", "judge.price is not set"),
         ("sinks: {others: {no_such: {}}}", "no plug-in 'no_such'"),
@@ -71,6 +72,23 @@ def test_check_finds_what_serve_would_find(folder: Path, text: str, said: str) -
     result = otel_eval("config", "check")
     assert result.exit_code == 2
     assert said in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("completion: {trace_quiet: 20m}", "warning: completion.trace_quiet (20m) is longer than completion.trace_max_age (10m)"),
+        ("metrics: []", "warning: metrics is empty"),
+        ("selection: {rate: 0.5}", "warning: the environment variable 'OTEL_EVAL_JUDGE__MODEL' sets nothing"),
+    ],
+)
+def test_check_warns_of_what_works_and_is_hardly_meant(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str) -> None:
+    """It can be served like this: exit code 0, and a line that begins with `warning`."""
+    monkeypatch.setenv("OTEL_EVAL_JUDGE__MODEL", "m")
+    (folder / "otel-eval.yaml").write_text(text)
+    result = otel_eval("config", "check")
+    assert result.exit_code == 0
+    assert said in result.stdout
 
 
 def test_show_says_where_values_are_from(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

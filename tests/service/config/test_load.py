@@ -45,6 +45,8 @@ def test_every_key_of_the_commented_file_can_be_uncommented(tmp_path: Path) -> N
         ("selection: {rat: 0.1}", "selection.rat: there is no such key; did you mean 'rate'?"),
         ("selektion: {rate: 0.1}", "selektion: there is no such key; did you mean 'selection'?"),
         ("metrics: [{name: a, ratee: 1}]", "metrics.0.ratee: there is no such key; did you mean 'rate'?"),
+        ("metrics: ['a:x=1']", "metrics.0.name: expected parameters beside the name, as in {name: a, parameters: {x: 1}}"),
+        ("metrics: [{name: 'check.b:question=Is it?'}]", "as in {name: check.b, parameters: {question: Is it?}}"),
         ("completion: {trace_quiet: soon}", "completion.trace_quiet: expected a duration such as 10s, 15m or 24h, got 'soon'"),
         ("receive: {max_body: 3 apples}", "receive.max_body: expected a size such as 64MiB or 2GiB"),
         ("selection: {rate: 2}", "selection.rate: expected less than or equal to 1, got 2"),
@@ -97,6 +99,22 @@ def test_a_variable_that_is_no_key_is_refused() -> None:
     """A mistyped variable is an error with the nearest one, not silence."""
     with pytest.raises(ConfigError, match="did you mean 'OTEL_EVAL__SELECTION__RATE'"):
         load_config(None, {"OTEL_EVAL__SELECTON__RATE": "1"})
+
+
+def test_an_empty_variable_is_unset(tmp_path: Path) -> None:
+    """A variable without a text, as deployments write it, leaves the file and the defaults alone."""
+    environ = {"OTEL_EVAL__JUDGE__MODEL": "", "OTEL_EVAL__SELECTION__RATE": ""}
+    loaded = load_config(written(tmp_path, "judge: {model: m}"), environ)
+    assert (loaded.config.judge.model, loaded.config.selection.rate) == ("m", 1.0)
+    assert loaded.origins == {"judge.model": "some.yaml"}
+
+
+def test_a_variable_that_looks_like_ours_is_told() -> None:
+    """One underscore where there should be two sets nothing, and is said; other variables are nobody's business."""
+    loaded = load_config(None, {"OTEL_EVAL_SELECTION__RATE": "0.1", "OTEL_EVAL_JUDGE_MODEL": "m", "OTEL_EVAL_DEBUG": "1", "RATE": "1"})
+    assert loaded.config.selection.rate == 1.0
+    assert [warning.split("'")[1] for warning in loaded.warnings] == ["OTEL_EVAL_SELECTION__RATE", "OTEL_EVAL_JUDGE_MODEL"]
+    assert "OTEL_EVAL__SELECTION__RATE does" in loaded.warnings[0]
 
 
 def test_a_named_file_must_be_there(tmp_path: Path) -> None:
