@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from otel_eval.api import Asked, run_from_asked
-from otel_eval.errors import InUse
+from otel_eval.errors import ConfigError, InUse
 from otel_eval.judges.base import Judge
 from otel_eval.judges.chain import Books
 from otel_eval.judges.settings import JudgeSettings
@@ -99,6 +99,7 @@ class _Kept:
 
 def recipe_from(configured: Configured, *, metrics: Sequence[Asked] | None, judge: Judging, store: str | os.PathLike[str] | None) -> Recipe:
     """The recipe. ConfigError for whatever cannot work."""
+    _refuse_types(configured, metrics, judge, store)
     config = _with_defaults(_config_of(configured), store)
     plan = plan_from_config(config)
     if metrics is not None:
@@ -111,6 +112,23 @@ def recipe_from(configured: Configured, *, metrics: Sequence[Asked] | None, judg
     recipe.make_judge(Books())  # what is wrong is said here; and what it has to load takes half a second here, not in a request
     recipe.further_sinks()
     return recipe
+
+
+def _refuse_types(configured: object, metrics: object, judge: object, store: object) -> None:
+    """ConfigError for what is of no type that could be meant."""
+    path = (str, os.PathLike)
+    _refuse(configured, "config", (Config, Mapping, *path), "a Config, a mapping with the same keys, or the path of a file")
+    _refuse(None if isinstance(metrics, str) else metrics, "metrics", (Sequence,), "a list of names, functions or metrics")
+    if isinstance(metrics, str):
+        raise ConfigError(f"metrics is one text: expected a list, as in metrics=[{metrics!r}]")
+    if not hasattr(judge, "ask"):
+        _refuse(judge, "judge", (JudgeSettings,), "JudgeSettings(model=…, base_url=…), or an object with `ask`")
+    _refuse(store, "store", path, "the path of a file")
+
+
+def _refuse(given: object, name: str, kinds: tuple[Any, ...], expected: str) -> None:
+    if given is not None and not isinstance(given, kinds):
+        raise ConfigError(f"{name} is a {type(given).__name__}: expected {expected}, or nothing")
 
 
 def _config_of(configured: Configured) -> Config:

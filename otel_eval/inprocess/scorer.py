@@ -9,6 +9,7 @@ span, and anew in a forked child.
 """
 
 import atexit
+import logging
 import os
 import time
 import weakref
@@ -23,6 +24,7 @@ from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 
 from otel_eval.api import Asked
 from otel_eval.dialects import BUILTIN
+from otel_eval.errors import ConfigError
 from otel_eval.inprocess.box import Box
 from otel_eval.inprocess.engine import Engine, lost_spans
 from otel_eval.inprocess.fates import Fate, Fates
@@ -40,6 +42,8 @@ from otel_eval.sinks.base import OutboxSink
 from otel_eval.sinks.result_events import SCOPE_NAME
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 _MOST_OPEN_ROOTS = 10_000
 _SHARE_FOR_END_S = 1.0
@@ -70,6 +74,8 @@ class OnlineScorer(SpanProcessor, LogRecordProcessor):
         max_pending_bytes: int = 64 * 2**20,
         exit_timeout_s: float = 30.0,
     ) -> None:
+        if on_report is not None and not callable(on_report):
+            raise ConfigError(f"on_report is a {type(on_report).__name__}: expected a function that takes a Report")
         with quiet():
             self._recipe = recipe_from(config, metrics=metrics, judge=judge, store=store)
         self._providers = tracer_provider, logger_provider, meter_provider
@@ -85,6 +91,7 @@ class OnlineScorer(SpanProcessor, LogRecordProcessor):
         self._pid = os.getpid()
         self._is_shut = False
         self._faults = 0
+        self._is_callback_told = False
         self._box, self._fates = Box(self._max_queue), Fates()
         self._roots: dict[int, weakref.ref[Span]] = {}
         limits = self._recipe.plan.limits
@@ -280,6 +287,13 @@ class OnlineScorer(SpanProcessor, LogRecordProcessor):
                 self._on_report(report)
             except Exception as fault:  # the call of the application's own function
                 self._worker.engine.faults[type(fault).__name__] += 1
+                self._say_once(type(fault).__name__)
+
+    def _say_once(self, name: str) -> None:
+        """What the application's function raised, by class alone: its message may hold words of the conversation."""
+        if not self._is_callback_told:
+            self._is_callback_told = True
+            _log.warning("on_report raised %s; what it raises later is only counted (`status()`, under faults)", name)
 
     def _forked(self) -> None:
         """In a forked child: the parent's spans, thread and store stay the parent's."""

@@ -15,7 +15,7 @@ Ours are `otel_eval.reference.*` and `otel_eval.conversation.end`.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -30,6 +30,7 @@ from otel_eval.exchange.record import Record
 from otel_eval.exchange.records import conversation_from_record
 from otel_eval.exchange.references import ATTRIBUTES
 from otel_eval.model import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult
+from otel_eval.model.characters import whole
 from otel_eval.otlp.receive.keys import END_MARK
 
 Said: TypeAlias = "str | Message | Mapping[str, Any] | Sequence[Message | Mapping[str, Any]] | None"
@@ -58,7 +59,7 @@ class AgentTurn:
 
     def answer(self, text: str) -> None:
         """What the user gets to read; without it, what the last model call said."""
-        self._answer = text
+        self._answer = _words(text)
 
     @property
     def last_words(self) -> str | None:
@@ -87,18 +88,19 @@ class ModelCall:
         output_tokens: int | None = None,
     ) -> None:
         """What the model answered: words, calls in any form that messages have them in, or both."""
-        calls = [call for given in tool_calls if (call := _call(given)) is not None]
-        parts: list[Part] = [*([Reasoning(text=reasoning)] if reasoning else []), *([Text(text=text)] if text else []), *calls]
-        reason = finish_reason or ("tool_call" if calls else "stop")
+        said, thought = _words(text), _words(reasoning)
+        calls = [call for given in _listed(tool_calls) or () if (call := _call(given)) is not None]
+        parts: list[Part] = [*([Reasoning(text=thought)] if thought else []), *([Text(text=said)] if said else []), *calls]
+        reason = _words(finish_reason) or ("tool_call" if calls else "stop")
         message = Message(role="assistant", parts=tuple(parts), finish_reason=reason)
         _set(
             self.span,
             {
                 "gen_ai.output.messages": _json([_object(message)]),
                 "gen_ai.response.finish_reasons": [reason],
-                "gen_ai.response.id": response_id,
-                "gen_ai.usage.input_tokens": input_tokens,
-                "gen_ai.usage.output_tokens": output_tokens,
+                "gen_ai.response.id": _words(response_id),
+                "gen_ai.usage.input_tokens": _number(input_tokens),
+                "gen_ai.usage.output_tokens": _number(output_tokens),
             },
         )
         if self.turn is not None:
@@ -116,13 +118,14 @@ class ToolRunning:
 
     def result(self, value: Any) -> None:
         """What the tool gave back: text, or anything that can be written as JSON."""
-        self._told(value if isinstance(value, str) else _json(value), is_error=None)
+        self._told(whole(value) if isinstance(value, str) else _json(value), is_error=None)
 
     def fail(self, message: str, *, error_type: str = "tool_error") -> None:
         """The run failed without an exception; the message is what the model is told."""
-        self.span.set_status(Status(StatusCode.ERROR, message))
-        self.span.set_attribute("error.type", error_type)
-        self._told(message, is_error=True)
+        told = _words(message) or ""
+        self.span.set_status(Status(StatusCode.ERROR, told))
+        self.span.set_attribute("error.type", _words(error_type) or "tool_error")
+        self._told(told, is_error=True)
 
     def _told(self, content: str, *, is_error: bool | None) -> None:
         self.span.set_attribute("gen_ai.tool.call.result", content)
@@ -153,9 +156,9 @@ def agent_turn(
         "gen_ai.agent.name": agent,
         "gen_ai.conversation.id": conversation_id,
         "gen_ai.input.messages": _json([_object(m) for m in given]) if given else None,
-        "gen_ai.system_instructions": _json([{"type": "text", "content": system}]) if system else None,
-        "gen_ai.tool.definitions": _json([dict(tool) for tool in tools]) if tools else None,
-        **(attributes or {}),
+        "gen_ai.system_instructions": _instructions(system),
+        "gen_ai.tool.definitions": _definitions(tools),
+        **_further(attributes),
     }
     with _span(f"invoke_agent {agent}", start) as span:
         turn = AgentTurn(span=span, agent=agent, conversation_id=conversation_id, messages=given)
@@ -189,9 +192,9 @@ def model_call(
         "gen_ai.provider.name": provider,
         **_of_turn(turn),
         "gen_ai.input.messages": _json([_object(m) for m in given]) if given else None,
-        "gen_ai.system_instructions": _json([{"type": "text", "content": system}]) if system else None,
-        "gen_ai.tool.definitions": _json([dict(tool) for tool in tools]) if tools else None,
-        **(attributes or {}),
+        "gen_ai.system_instructions": _instructions(system),
+        "gen_ai.tool.definitions": _definitions(tools),
+        **_further(attributes),
     }
     with _span(f"chat {model}", start, SpanKind.CLIENT) as span:
         yield ModelCall(span=span, turn=turn)
@@ -212,18 +215,18 @@ def tool_call(
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": name,
         "gen_ai.tool.type": "function",
-        "gen_ai.tool.call.id": call_id,
-        "gen_ai.tool.description": description,
-        "gen_ai.tool.call.arguments": arguments if isinstance(arguments, str) else _json(arguments or {}),
+        "gen_ai.tool.call.id": _words(call_id),
+        "gen_ai.tool.description": _words(description),
+        "gen_ai.tool.call.arguments": whole(arguments) if isinstance(arguments, str) else _json({} if arguments is None else arguments),
         **_of_turn(turn),
-        **(attributes or {}),
+        **_further(attributes),
     }
     with _span(f"execute_tool {name}", start) as span:
-        running = ToolRunning(span=span, name=name, call_id=call_id, turn=turn)
+        running = ToolRunning(span=span, name=name, call_id=_words(call_id), turn=turn)
         try:
             yield running
         except Exception as error:
-            running.fail(str(error), error_type=type(error).__name__)
+            running.fail(_as_text(error), error_type=type(error).__name__)
             raise
 
 
@@ -243,13 +246,13 @@ def set_reference(
     Beside the references of a dataset these count last (docs/references.md). `task` and `trial` tell repeated trials of a task for pass^k.
     """
     told = {
-        "outcome": outcome,
-        "tool_calls": _json(list(tool_calls)) if tool_calls is not None else None,
-        "topics": list(topics) if topics is not None else None,
-        "response": response,
-        "turns": _json(list(turns)) if turns is not None else None,
-        "task": task,
-        "trial": str(trial) if trial is not None else None,
+        "outcome": _words(outcome),
+        "tool_calls": _json_list(tool_calls),
+        "topics": [_words(topic) for topic in listed] if (listed := _listed(topics)) is not None else None,
+        "response": _words(response),
+        "turns": _json_list(turns),
+        "task": _words(task),
+        "trial": _words(trial),
     }
     _set(span if span is not None else trace.get_current_span(), {f"{ATTRIBUTES}{name}": value for name, value in told.items()})
 
@@ -301,13 +304,15 @@ def _messages(said: Said) -> list[Message]:
     if isinstance(said, str):
         return [Message(role="user", parts=(Text(text=said),))]
     found: list[Message] = []
-    for item in [said] if isinstance(said, Message | Mapping) else said:
+    for item in [said] if isinstance(said, Message) else _listed(said) or ():
         found += [item] if isinstance(item, Message) else _read(item)
     return found
 
 
-def _read(message: Mapping[str, Any]) -> list[Message]:
+def _read(message: Any) -> list[Message]:
     """A chat message; a system message is one of them here."""
+    if not isinstance(message, Mapping):
+        return []
     try:
         conversation = conversation_from_record({"messages": [dict(message)]})
     except InputError:
@@ -319,6 +324,8 @@ def _read(message: Mapping[str, Any]) -> list[Message]:
 def _call(given: ToolCall | Mapping[str, Any]) -> ToolCall | None:
     if isinstance(given, ToolCall):
         return given
+    if not isinstance(given, Mapping):
+        return None
     try:
         return call_from_record(Record(given, "tool_calls"), [])
     except InputError:
@@ -353,5 +360,51 @@ def _known(told: Mapping[str, Any]) -> dict[str, Any]:
 
 def _json(value: Any) -> str:
     """JSON text of anything: what JSON has no form for is written as text, and half surrogate pairs as U+FFFD."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=_as_text)
+    except (TypeError, ValueError, RecursionError):  # keys that are no texts, a circle, nesting without end
+        text = json.dumps(_as_text(value), ensure_ascii=False)
+    return whole(text)
+
+
+def _json_list(value: Any) -> str | None:
+    listed = _listed(value)
+    return None if listed is None else _json(listed)
+
+
+def _listed(value: Any) -> list[Any] | None:
+    """What is given as a list: one text or mapping is a list of one, and what is none at all is left out."""
+    if isinstance(value, str | Mapping):
+        return [value]
+    return list(value) if isinstance(value, Iterable) else None
+
+
+def _definitions(tools: Any) -> str | None:
+    """Definitions of tools as JSON; what is none of a definition is left out."""
+    found = [dict(tool) for tool in _listed(tools) or () if isinstance(tool, Mapping)]
+    return _json(found) if found else None
+
+
+def _instructions(system: Any) -> str | None:
+    words = _words(system)
+    return _json([{"type": "text", "content": words}]) if words else None
+
+
+def _further(attributes: Any) -> dict[str, Any]:
+    return dict(attributes) if isinstance(attributes, Mapping) else {}
+
+
+def _words(value: Any) -> str | None:
+    """Words as text; anything else that stands in their place as it shows itself."""
+    return None if value is None else whole(value if isinstance(value, str) else _as_text(value))
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _as_text(value: Any) -> str:
+    try:
+        return str(value)
+    except Exception:  # the application's own object: it is named by its class
+        return f"<{type(value).__name__}>"

@@ -272,8 +272,8 @@ def test_a_metric_that_ends_its_thread_takes_nothing_with_it() -> None:
         assert app.scorer.status()["faults"]["SystemExit"] == 1
 
 
-def test_a_callback_that_raises_is_counted() -> None:
-    """What the application's own `on_report` raises reaches nobody; the results are sent all the same."""
+def test_a_callback_that_raises_is_counted_and_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """What the application's own `on_report` raises reaches nobody but the log, by class; the results are sent all the same."""
 
     def broken(report: Report) -> None:
         raise RuntimeError("no")
@@ -283,6 +283,10 @@ def test_a_callback_that_raises_is_counted() -> None:
         assert app.scorer.force_flush(10_000)
         assert app.scorer.status()["faults"] == {"RuntimeError": 1}
         assert len(app.events()) == 1
+        app.turn("Book another table", "Done")
+        assert app.scorer.force_flush(10_000)
+    told = [record.getMessage() for record in caplog.records if "on_report" in record.getMessage()]
+    assert told == ["on_report raised RuntimeError; what it raises later is only counted (`status()`, under faults)"]
 
 
 def test_nothing_that_a_span_holds_raises_into_the_application() -> None:
@@ -301,6 +305,24 @@ def test_what_cannot_work_is_said_before_the_first_span(tmp_path: Path) -> None:
             otel_eval.OnlineScorer(wrong)
     with pytest.raises(ConfigError):
         otel_eval.OnlineScorer(tmp_path / "missing.yaml")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"config": 5}, "config is a int: expected a Config"),
+        ({"metrics": 5}, "metrics is a int"),
+        ({"metrics": "turn_count"}, "as in metrics=['turn_count']"),
+        ({"judge": "heuristic"}, "judge is a str: expected JudgeSettings"),
+        ({"store": 5}, "store is a int"),
+        ({"on_report": 5}, "on_report is a int: expected a function"),
+    ],
+)
+def test_a_wrong_type_is_a_sentence(wrong: dict[str, Any], said: str) -> None:
+    """What is of no type that could be meant is a ConfigError that says what was expected."""
+    with pytest.raises(ConfigError) as error:
+        otel_eval.OnlineScorer(**wrong)
+    assert said in str(error.value)
 
 
 def test_a_store_that_cannot_be_opened_is_tried_again(tmp_path: Path) -> None:

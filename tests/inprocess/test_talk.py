@@ -233,3 +233,36 @@ def test_chat_messages_are_taken_as_they_go_to_a_model() -> None:
     assert [m.role for m in conversation.messages] == ["user", "assistant", "tool", "assistant"]
     assert conversation.system == "Be kind."
     assert conversation.messages[-1].parts[0] == Text(text="Done \ufffd")
+
+
+class Unshowable:
+    """An object whose own text is an error."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+
+CIRCLE: list[Any] = []
+CIRCLE.append(CIRCLE)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [5, 1.5, True, b"x", [5], [None], [[]], {}, {5: 6}, {(1,): 2}, CIRCLE, Unshowable(), "cut \ud83d", object],
+    ids=lambda odd: type(odd).__name__,
+)
+def test_odd_values_of_content_never_raise(odd: Any) -> None:
+    """Whatever stands where words, messages, calls, tools or references are expected, the application goes on, and its spans are there."""
+    with recorded() as spans:
+        with otel_eval.agent_turn("clerk", odd, system=odd, tools=odd, attributes=odd) as turn:
+            with otel_eval.model_call("m", odd, system=odd, tools=odd, attributes=odd) as call:
+                call.answer(odd, tool_calls=odd, reasoning=odd, finish_reason=odd, response_id=odd, input_tokens=odd)
+            with otel_eval.tool_call("t", odd, call_id=odd, description=odd, attributes=odd) as tool:
+                tool.result(odd)
+            with otel_eval.tool_call("t", odd) as tool:
+                tool.fail(odd, error_type=odd)
+            otel_eval.set_reference(outcome=odd, tool_calls=odd, topics=odd, response=odd, turns=odd, task=odd, trial=odd)
+            turn.answer(odd)
+        with otel_eval.model_call("m") as call:
+            call.answer("Hello", tool_calls=None)  # type: ignore[arg-type]  # what a client's response holds where there are none
+    assert [span.name for span in spans] == ["chat m", "execute_tool t", "execute_tool t", "invoke_agent clerk", "chat m"]

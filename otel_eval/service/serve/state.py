@@ -1,5 +1,6 @@
 """How the scorer is doing: for pages, for the terminal view and for its own metrics."""
 
+import logging
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +20,10 @@ from otel_eval.store import Store, Work
 from otel_eval.telemetry import Meter, Point
 
 MOST_RECENT = 50
+REFUSALS_TOLD_S = 60.0
+"""At most so often each reason for refusing requests is told in the log: a sender that is set up wrongly tries again and again."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,10 +58,21 @@ class State:
     spent: dict[str, float] = field(default_factory=lambda: {"calls": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0})
     """What judging took since the start, as far as it is known."""
     began: float = field(default_factory=time.monotonic)
+    clock: Callable[[], float] = time.monotonic
+    _refusals_told: dict[str, tuple[float, int]] = field(default_factory=dict)
+    """By reason: when it was last told in the log, and how many there were then."""
 
     def refused(self, name: str) -> None:
-        """A request was refused, by an error of this class."""
+        """A request was refused, by an error of this class: it is counted, and told where that was not done for a while."""
         self.meter.add("otel_eval.received", 1, {"otel_eval.answer": name})
+        if self.intake is None:
+            return
+        self.intake.refused[name] += 1
+        now, times = self.clock(), self.intake.refused[name]
+        told_at, told = self._refusals_told.get(name, (float("-inf"), 0))
+        if now - told_at >= REFUSALS_TOLD_S:
+            self._refusals_told[name] = now, times
+            _log.warning("refused %d requests: %s; the answer tells their sender why, /status counts them", times - told, name)
 
     def missing(self) -> list[str]:
         """Why requests should go elsewhere; empty when ready. A judge that is down is no reason: what comes is kept for it."""
