@@ -1,4 +1,4 @@
-# Runs that three backends gave out as files.
+# Captured runs, put into the forms in which three backends give traces out.
 show() {
     echo "\$ $*"
     "$@"

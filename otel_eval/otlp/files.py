@@ -252,6 +252,9 @@ def _records_of_message(message: bytes, signal: Signal, tally: Tally) -> Iterato
 def _records_of_body(stream: BinaryIO, signal: Signal, tally: Tally, max_bytes: int) -> Iterator[Record]:
     """One protobuf body, or a text that begins with an empty line."""
     body = stream.read(max_bytes + 1)
+    if len(body) <= max_bytes and not body.strip(b" \t\r\n"):
+        tally.note(_EMPTY)
+        return
     if len(body) <= max_bytes:
         try:
             yield batch_from_protobuf(body, signal)
@@ -263,8 +266,12 @@ def _records_of_body(stream: BinaryIO, signal: Signal, tally: Tally, max_bytes: 
 
 
 def _records_of_text(stream: BinaryIO, tally: Tally, max_bytes: int) -> Iterator[Record]:
+    is_empty = True
     for value in values_from_lines(stream, tally, max_bytes=max_bytes):
+        is_empty = False
         yield from records_from_value(value, tally)
+    if is_empty and not tally.rejected:
+        tally.note(_EMPTY)
 
 
 def _skip(stream: BinaryIO, size: int) -> None:

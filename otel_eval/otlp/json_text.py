@@ -12,6 +12,14 @@ class TooDeep(InputError):
     """A JSON text whose brackets are nested deeper than can be read."""
 
 
+_KINDS = {"NoneType": "null", "list": "an array", "dict": "an object", "str": "a string", "bool": "a boolean"}
+
+
+def kind_of(value: Any) -> str:
+    """What JSON calls a value, with its article."""
+    return _KINDS.get(type(value).__name__, "a number")
+
+
 def value_from_text(text: bytes | str) -> Any:
     """The value of one JSON text; InputError when it is none, TooDeep where it may be one. NaN and Infinity are read.
 

@@ -10,7 +10,7 @@ from typing import Any
 from otel_eval.errors import InputError
 from otel_eval.model import Attributes, Batch, LogRecord, Scope, Span, SpanEvent, SpanLink
 from otel_eval.model.freeze import constructor_of
-from otel_eval.otlp.json_text import value_from_text
+from otel_eval.otlp.json_text import kind_of, value_from_text
 from otel_eval.otlp.json_values import (
     attributes_from_pairs,
     camel,
@@ -49,7 +49,7 @@ def batch_from_json(body: bytes | str) -> Batch:
     """The spans and log records of one OTLP/JSON request; InputError when the text is no JSON object."""
     request = value_from_text(body)
     if not isinstance(request, dict):
-        raise InputError(f"expected an OTLP/JSON object with 'resourceSpans' or 'resourceLogs', got a JSON {type(request).__name__}")
+        raise InputError(f"expected an OTLP/JSON object with 'resourceSpans' or 'resourceLogs', got {kind_of(request)}")
     return batch_from_object(request)
 
 

@@ -206,11 +206,13 @@ def test_a_file_that_is_nothing_we_know_is_one_error(data: bytes, tmp_path: Path
     assert report.rejected == {}
 
 
-def test_an_empty_file_is_no_error() -> None:
-    """Nothing in it is nothing read, and noted."""
-    assert read(b"")[0] == []
-    assert read(b"")[1].errors == []
-    assert read(b"")[1].oddities == {"empty_file": 1}
+@pytest.mark.parametrize("body", [b"", b"\n", b"\n\n \n", b"  \r\n", b"\t"])
+def test_an_empty_file_is_no_error(body: bytes) -> None:
+    """Nothing in it, or nothing but white space, is nothing read, and noted."""
+    records, report = read(body)
+    assert records == []
+    assert report.errors == []
+    assert report.oddities == {"empty_file": 1}
 
 
 def test_what_cannot_be_opened_is_an_error_of_that_path(tmp_path: Path) -> None:

@@ -250,6 +250,13 @@ def test_the_older_name_of_scopes_is_read() -> None:
     assert batch_from_object({"resourceSpans": [{"instrumentationLibrarySpans": [part]}]}) == batch_from_traces(traces(span(1)))
 
 
+@pytest.mark.parametrize(("body", "said"), [("null", "got null"), ("[]", "got an array"), ("5", "got a number"), ("true", "got a boolean")])
+def test_what_is_no_object_is_named_as_json_names_it(body: str, said: str) -> None:
+    """The sender learns what it sent in the words of its own format."""
+    with pytest.raises(InputError, match=said):
+        batch_from_json(body)
+
+
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"3", b'"x"', b"\xff", b"[" * 100_000])
 def test_what_is_no_json_object_is_an_input_error(body: bytes) -> None:
     """InputError says so in one sentence."""

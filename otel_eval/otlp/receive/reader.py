@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from otel_eval.errors import InputError
 from otel_eval.model import Batch
 from otel_eval.otlp.endpoint import Signal
-from otel_eval.otlp.json_text import value_from_text
+from otel_eval.otlp.json_text import kind_of, value_from_text
 from otel_eval.otlp.otlp_json import batch_from_object
 from otel_eval.otlp.receive.envelope import Envelope
 from otel_eval.otlp.receive.gathering import Gathering, gathered_traces
@@ -48,7 +48,7 @@ def _batch_of(signal: Signal, body: bytes) -> Batch:
     """The batch of a JSON body, with only what the signal takes. An object of another signal alone is refused."""
     request = value_from_text(body)
     if not isinstance(request, dict):
-        raise InputError(f"expected an OTLP/JSON object, got a JSON {type(request).__name__}")
+        raise InputError(f"expected an OTLP/JSON object, got {kind_of(request)}")
     own = next((name for name in _KEYS[signal] if request.get(name) is not None), None)
     if own is None:
         other = next((name for names in _KEYS.values() for name in names if request.get(name)), None)
