@@ -318,8 +318,8 @@ def test_what_is_no_request_of_its_path_is_refused(signal: Any, body: bytes) -> 
 
 WRONG_JSON = [
     ("traces", b"", "JSON"),
-    ("traces", b"[]", "list"),
-    ("traces", b"7", "int"),
+    ("traces", b"[]", "an array"),
+    ("traces", b"7", "a number"),
     ("traces", b'{"resourceSpans": 5}', "resourceSpans"),
     ("traces", b'{"resourceSpans": [5]}', "resourceSpans"),
     ("traces", b'{"resourceSpans": [', "JSON"),
