@@ -1,6 +1,8 @@
 """Workers on the mock broker of librdkafka: quick, and with all that a group does."""
 
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 from tests.fakes.judge_server import judge_server, reached
@@ -67,6 +69,12 @@ def test_too_much_at_once_pauses_partitions_and_loses_nothing(tmp_path: Path) ->
     assert told_of["units"][0]["outcome"] == "scored"
 
 
+def verdicts_in(path: Path) -> int:
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+        (found,) = db.execute("SELECT count(*) FROM verdicts").fetchone()
+    return int(found)
+
+
 def test_books_in_a_file_make_a_crash_free(tmp_path: Path) -> None:
     """With `kafka.books` a worker that is killed between verdict and delivery asks no judge again: the verdicts are in its file."""
     numbers = range(1, 9)
@@ -83,6 +91,7 @@ def test_books_in_a_file_make_a_crash_free(tmp_path: Path) -> None:
         worker.start()
         try:
             until(lambda: worker.outcomes("conversation") == {"scored": len(numbers)}, 60)
+            until(lambda: verdicts_in(tmp_path / "books.db") == len(numbers), 30)
             assert receiver.records == []
             worker.kill()
             receiver.answer = lambda number: 200
