@@ -110,4 +110,5 @@ class Dialect(Protocol):
 
 def speaks_by_card(info: DialectCard, names: frozenset[str]) -> bool:
     """Detection by the card's names and prefixes."""
-    return any(n in names or (n.endswith(".") and any(k.startswith(n) for k in names)) for n in info.detects)
+    prefixes = tuple(n for n in info.detects if n.endswith("."))
+    return not names.isdisjoint(info.detects) or (bool(prefixes) and any(k.startswith(prefixes) for k in names))
