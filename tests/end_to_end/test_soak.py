@@ -5,7 +5,6 @@ The short form runs with the other tests; `make soak` (OTEL_EVAL_SOAK=long) runs
 
 import os
 import random
-import socket
 import threading
 import time
 from collections import Counter, defaultdict
@@ -21,6 +20,7 @@ from tests.captures import capture, names
 from tests.fakes.clients import Crowd, shuffled
 from tests.fakes.judge_server import judge_server, reached
 from tests.fakes.otlp_receiver import OtlpReceiver
+from tests.fakes.programs import free_port
 from tests.fakes.serving import Copy, Server, copies, settled, until
 
 JUDGED = "agent_goal_accuracy"
@@ -36,12 +36,6 @@ class Form:
 
 
 FORM = Form(2000, 20, 8) if os.environ.get("OTEL_EVAL_SOAK") == "long" else Form(120, 4, 4)
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 class Judge:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.fakes.programs import Program, built, free_port
-from tests.fakes.serving import ROOT
+from tests.fakes.serving import ROOT, status_of_post
 
 CONFIGURATIONS = ROOT / "collector"
 FILES = sorted(file for file in CONFIGURATIONS.glob("*.yaml") if file.name != "builder-config.yaml")
@@ -74,14 +74,7 @@ class Collector(Program):
 
     def post(self, signal_name: str, body: bytes, *, json_body: bool = False) -> int:
         """Send a request over HTTP; the status."""
-        content_type = "application/json" if json_body else "application/x-protobuf"
-        request = urllib.request.Request(f"{self.url}/v1/{signal_name}", data=body, headers={"Content-Type": content_type})
-        try:
-            with urllib.request.urlopen(request, timeout=20) as response:
-                return int(response.status)
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code
+        return status_of_post(self.url, signal_name, body, json_body=json_body)
 
     def counts(self, name: str, *labels: str) -> float:
         """The sum of one of its own counters over all series that have these labels, each as `name="value"`."""

@@ -136,14 +136,19 @@ class Server:
 
     def post(self, signal_name: str, body: bytes, *, json_body: bool = False, **headers: str) -> int:
         """Send a request over HTTP; the status."""
-        content_type = "application/json" if json_body else "application/x-protobuf"
-        request = urllib.request.Request(f"{self.url}/v1/{signal_name}", data=body, headers={"Content-Type": content_type, **headers})
-        try:
-            with urllib.request.urlopen(request, timeout=20) as response:
-                return int(response.status)
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code
+        return status_of_post(self.url, signal_name, body, json_body=json_body, **headers)
+
+
+def status_of_post(url: str, signal_name: str, body: bytes, *, json_body: bool = False, **headers: str) -> int:
+    """Send an OTLP request over HTTP; the status."""
+    content_type = "application/json" if json_body else "application/x-protobuf"
+    request = urllib.request.Request(f"{url}/v1/{signal_name}", data=body, headers={"Content-Type": content_type, **headers})
+    try:
+        with urllib.request.urlopen(request, timeout=20) as response:
+            return int(response.status)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
 
 
 def _text(value: Any) -> str:

@@ -1,7 +1,7 @@
 """What becomes of traces and conversations, with time that passes when told."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -13,19 +13,6 @@ from tests.fakes.bench import Bench
 from tests.fakes.spans import agent, chat, says, span, trace_id, user
 
 ID = {"gen_ai.conversation.id": "talk-1"}
-
-
-@pytest.fixture
-def bench() -> Iterator[Callable[..., Bench]]:
-    made: list[Bench] = []
-
-    def make(**settings: Any) -> Bench:
-        made.append(Bench(**settings))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.close()
 
 
 def run(told: Callable[[], Awaitable[None]]) -> None:

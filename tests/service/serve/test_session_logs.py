@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -80,19 +80,6 @@ SESSIONS: dict[str, list[Span | LogRecord]] = {
         loose(2, "qwen-code.api_response", {"session.id": "q1", "prompt_id": "q1########1"}, response_text="[]"),
     ],
 }
-
-
-@pytest.fixture
-def bench() -> Iterator[Callable[..., Bench]]:
-    made: list[Bench] = []
-
-    def make(**settings: Any) -> Bench:
-        made.append(Bench(**settings))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.close()
 
 
 @pytest.mark.parametrize("name", SESSIONS)
